@@ -1,0 +1,1 @@
+"""saq-chaos: prove a saq worker's lifecycle under fire. `docs/whats-here.md` is the map."""

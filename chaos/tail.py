@@ -1,0 +1,265 @@
+"""Reads recorder files into events, while they grow and after their process is gone.
+
+The layout stands in `chaos.worker.events`; this is the other end of `chaos.worker.recorder`. The
+controller reads a file with `pread` as it grows and never maps it: the recorder cuts the file when
+it closes, and a mapping past a file's end is a SIGBUS.
+"""
+
+from __future__ import annotations
+
+import json
+import mmap
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from chaos import event as e
+from chaos.errors import HistoryError
+from chaos.worker.events import (
+    END_OF_SEGMENT,
+    FILE_HEADER,
+    HEADER_AFTER_LENGTH,
+    HEADER_SIZE,
+    LENGTH,
+    MAGIC,
+    Kind,
+    Op,
+    Outcome,
+)
+
+class EventFile:
+    """Reads a recorder file while it grows, and after its process is gone.
+
+    Args:
+        path: the recorder's file; it may not exist yet.
+        host: the host's full name; attempts become `<host>#<counter>`.
+        origin_ns: CLOCK_MONOTONIC of the run's beginning; stamps count from there.
+    """
+
+    def __init__(self, path: Path, host: str, origin_ns: int) -> None:
+        self.path = path
+        self.host = host
+        self._origin_ns = origin_ns
+        self._position = 0
+        self._segment_size = 0
+
+    def read(self) -> list[e.Event]:
+        """The events committed since the last call. A record not yet committed is left alone."""
+        events: list[e.Event] = []
+        try:
+            with self.path.open("rb") as file:
+                while self._read_segment(file.fileno(), events):
+                    pass
+        except FileNotFoundError:
+            return []
+        return events
+
+    def torn(self) -> bool:
+        """Whether bytes of an uncommitted record follow the last committed one (a killed host's)."""
+        try:
+            data = self.path.read_bytes()[self._position :]
+        except FileNotFoundError:
+            return False
+        return any(data)
+
+    def _read_segment(self, fd: int, events: list[e.Event]) -> bool:
+        """Read on within one segment; true if the next one begins."""
+        if not self._segment_size and not self._read_file_header(fd):
+            return False
+        rest = self._segment_size - self._position % self._segment_size
+        data = _pread(fd, rest, self._position)
+        place = 0
+        while place + LENGTH.size <= len(data):
+            (length,) = LENGTH.unpack_from(data, place)
+            if length == END_OF_SEGMENT:
+                self._position += rest
+                return True
+            if length == 0 or place + length > len(data):
+                break
+            events.append(self._decode(data, place, length))
+            place += (length + 7) & ~7
+        self._position += place
+        return False
+
+    def _read_file_header(self, fd: int) -> bool:
+        header = _pread(fd, FILE_HEADER.size, 0)
+        if len(header) < FILE_HEADER.size or not any(header):
+            return False
+        magic, segment_size = FILE_HEADER.unpack(header)
+        if magic != MAGIC or segment_size % mmap.ALLOCATIONGRANULARITY:
+            raise HistoryError(f"{self.path} is no recorder file (it begins with {magic!r})")
+        self._segment_size = segment_size
+        self._position = FILE_HEADER.size
+        return True
+
+    def _decode(self, data: bytes, place: int, length: int) -> e.Event:
+        header = HEADER_AFTER_LENGTH.unpack_from(data, place + LENGTH.size)
+        kind, code, key_size, attempt, call, number, stamp_ns = header
+        middle = place + HEADER_SIZE + key_size
+        record = Record(
+            host=self.host,
+            t_us=(stamp_ns - self._origin_ns) // 1_000,
+            code=code,
+            job=data[place + HEADER_SIZE : middle].decode("utf-8", "replace"),
+            attempt=attempt,
+            call=call,
+            number=number,
+            text=data[middle : place + length].decode("utf-8", "replace"),
+        )
+        return _BUILDERS[Kind(kind)](record)
+
+
+def _pread(fd: int, size: int, offset: int) -> bytes:
+    """Up to `size` bytes, stopping at the first chunk that ends in zeros (nothing was written yet)."""
+    chunks: list[bytes] = []
+    while size > 0:
+        chunk = os.pread(fd, min(size, 1 << 16), offset)
+        if not chunk:
+            break
+        chunks.append(chunk)
+        if not any(chunk[-64:]):
+            break
+        size -= len(chunk)
+        offset += len(chunk)
+    return b"".join(chunks)
+
+
+class Record(msgspec.Struct, frozen=True):
+    """One unpacked record: the header's fields, key and text (layout: `chaos.worker.events`)."""
+
+    host: str
+    t_us: int
+    code: int
+    job: str
+    attempt: int
+    call: int
+    number: int
+    text: str
+
+    def name(self, counter: int) -> str:
+        """The attempt with this counter on this host; empty for 0."""
+        return f"{self.host}#{counter}" if counter else ""
+
+    def parts(self, count: int) -> list[str]:
+        """The text's `\\x1f`-separated fields, filled up to `count` with empty ones."""
+        parts = self.text.split("\x1f", count - 1)
+        return parts + [""] * (count - len(parts))
+
+
+# --- one builder per kind: the hot ones by field, the rarer ones from JSON in the text ----------------
+
+_OPS = {op.value: op.name.lower() for op in Op}
+_OUTCOMES = {outcome.value: outcome.name.lower() for outcome in Outcome}
+
+
+def _call_invoked(r: Record) -> e.Event:
+    status, detail, parent = r.parts(3)
+    return e.CallInvoked(
+        host=r.host, t_us=r.t_us, op=_OPS[r.code & 15], call=r.call, parent=int(parent or 0),
+        job=r.job, attempt=r.name(r.attempt), enqueue=r.number, status=status, detail=detail,
+    )  # fmt: skip
+
+
+def _call_returned(r: Record) -> e.Event:
+    return e.CallReturned(
+        host=r.host, t_us=r.t_us, op=_OPS[r.code & 15], call=r.call, job=r.job,
+        attempt=r.name(r.attempt), enqueue=r.number, outcome=_OUTCOMES[r.code >> 4], detail=r.text,
+    )  # fmt: skip
+
+
+def _attempt_began(r: Record) -> e.Event:
+    function, digest = r.parts(2)
+    return e.AttemptBegan(
+        host=r.host, t_us=r.t_us, job=r.job, attempt=r.name(r.attempt), enqueue=r.number,
+        tries=r.call >> 16, retries=r.call & 0xFFFF, function=function, digest=digest,
+    )  # fmt: skip
+
+
+def _ended(struct: Callable[..., e.Event]) -> Callable[[Record], e.Event]:
+    def build(r: Record) -> e.Event:
+        return struct(
+            host=r.host, t_us=r.t_us, job=r.job, attempt=r.name(r.attempt),
+            outcome=_OUTCOMES[r.code], error=r.text,
+        )  # fmt: skip
+
+    return build
+
+
+def _body_began(r: Record) -> e.Event:
+    return e.BodyBegan(
+        host=r.host, t_us=r.t_us, job=r.job, attempt=r.name(r.attempt), thread=bool(r.code)
+    )
+
+
+def _body_cancelled(r: Record) -> e.Event:
+    aborted = r.text if r.code else None
+    return e.BodyCancelled(
+        host=r.host, t_us=r.t_us, job=r.job, attempt=r.name(r.attempt), aborted=aborted
+    )
+
+
+def _slot(struct: Callable[..., e.Event]) -> Callable[[Record], e.Event]:
+    def build(r: Record) -> e.Event:
+        return struct(host=r.host, t_us=r.t_us, job=r.job, attempt=r.name(r.attempt))
+
+    return build
+
+
+def _slot_by(struct: Callable[..., e.Event]) -> Callable[[Record], e.Event]:
+    def build(r: Record) -> e.Event:
+        return struct(
+            host=r.host, t_us=r.t_us, job=r.job, attempt=r.name(r.attempt), by=r.name(r.number)
+        )
+
+    return build
+
+
+def _fields(struct: type[e.Event]) -> Callable[[Record], e.Event]:
+    """An event whose own fields travel as JSON; job and attempt come from the header."""
+    names = {field.name for field in msgspec.structs.fields(struct)}
+
+    def build(r: Record) -> e.Event:
+        fields: dict[str, Any] = {"host": r.host, "t_us": r.t_us, **json.loads(r.text)}
+        if "job" in names:
+            fields["job"] = r.job
+        if "attempt" in names:
+            fields["attempt"] = r.name(r.attempt)
+        return msgspec.convert(fields, struct)
+
+    return build
+
+
+_BUILDERS: dict[Kind, Callable[[Record], e.Event]] = {
+    Kind.CALL_INVOKED: _call_invoked,
+    Kind.CALL_RETURNED: _call_returned,
+    Kind.ATTEMPT_BEGAN: _attempt_began,
+    Kind.PROCESS_ENDED: _ended(e.ProcessEnded),
+    Kind.BODY_BEGAN: _body_began,
+    Kind.BODY_CANCELLED: _body_cancelled,
+    Kind.BODY_ENDED: _ended(e.BodyEnded),
+    Kind.SLOT_SET: _slot(e.SlotSet),
+    Kind.SLOT_MISSED: _slot(e.SlotMissed),
+    Kind.SLOT_OVERWRITTEN: _slot_by(e.SlotOverwritten),
+    Kind.SLOT_REMOVED: _slot_by(e.SlotRemoved),
+    Kind.HOST_BEGAN: _fields(e.HostBegan),
+    Kind.HOST_STOPPING: _fields(e.HostStopping),
+    Kind.HOST_ENDED: _fields(e.HostEnded),
+    Kind.BLIND: _fields(e.Blind),
+    Kind.ERROR_RAISED: _fields(e.ErrorRaised),
+    Kind.UPKEEP_ENDED: _fields(e.UpkeepEnded),
+    Kind.JOB_STATE: _fields(e.JobState),
+    Kind.QUEUE_DEPTH: _fields(e.QueueDepth),
+    Kind.ANSWERED: _fields(e.Answered),
+    Kind.RUN_BEGAN: _fields(e.RunBegan),
+    Kind.PHASE_BEGAN: _fields(e.PhaseBegan),
+    Kind.FAULT_INJECTED: _fields(e.FaultInjected),
+    Kind.FAULT_HEALED: _fields(e.FaultHealed),
+    Kind.HOST_STARTED: _fields(e.HostStarted),
+    Kind.HOST_SIGNALLED: _fields(e.HostSignalled),
+    Kind.HOST_EXITED: _fields(e.HostExited),
+    Kind.LIMIT_REACHED: _fields(e.LimitReached),
+    Kind.RUN_ENDED: _fields(e.RunEnded),
+}
