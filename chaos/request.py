@@ -1,0 +1,74 @@
+"""What is asked of a run, and what a run tells while it goes on.
+
+    command line ──SoakRequest──► chaos.run.soak ──Verdict──► reports
+                                      │
+                                      └── Observer: phases, ticks, notes (a table, lines, nothing)
+
+The conductor knows no terminal and the progress display knows no process: these three types are
+all that passes between them. Nothing here decides anything.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, Protocol
+
+from chaos.plan import Plan
+
+
+@dataclass(frozen=True, slots=True)
+class SoakRequest:
+    """One run to be made.
+
+    Attributes:
+        plan: the recipe, with whatever the command line overrode already in it.
+        runs_dir: where run directories are made (`runs/<id>/`).
+        app: `module:settings` of a user's own saq application, or none.
+        python: the interpreter that runs the application's workers; none: the one that runs us.
+        redis_url: a Redis that we did not start, or none for one of our own per variant.
+        allow_external: the second "yes" that a Redis of somebody else's needs.
+        metrics_port: where Prometheus may scrape during the run (0: a free port), or none.
+        world: where the plan runs.
+    """
+
+    plan: Plan
+    runs_dir: Path
+    app: str | None = None
+    python: Path | None = None
+    redis_url: str | None = field(default=None, repr=False)  # it may hold a password
+    allow_external: bool = False
+    metrics_port: int | None = None
+    world: Literal["live"] = "live"
+
+
+@dataclass(frozen=True, slots=True)
+class VariantStatus:
+    """How one variant is doing now.
+
+    Attributes:
+        variant: its name, `PATCH@SAQ`.
+        phase: preparing, safety, heal, liveness, judging or done.
+        left_us: microseconds until the phase ends by itself (the bound, for liveness).
+        counters: the counters of `chaos.counters` by name.
+        faults_active: the faults that are injected and not yet healed, in the plan's order.
+    """
+
+    variant: str
+    phase: str
+    left_us: int
+    counters: dict[str, float]
+    faults_active: tuple[str, ...] = ()
+
+
+class Observer(Protocol):
+    """Is told how a run goes. It must return at once and must not raise."""
+
+    def phase(self, variant: str, phase: str) -> None:
+        """A variant entered a phase."""
+
+    def tick(self, status: tuple[VariantStatus, ...]) -> None:
+        """All variants, about once a second, in the plan's order."""
+
+    def note(self, text: str) -> None:
+        """Something worth a line: an environment is built, a server came up, a fault failed."""
