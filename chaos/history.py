@@ -77,7 +77,7 @@ class History(Sequence[Event]):
 
     def of(self, variant: str) -> tuple[Event, ...]:
         """The events of one variant's hosts and the controller's events about it, in order."""
-        return tuple(event for event in self._events if _concerns(event, variant))
+        return tuple(event for event in self._events if concerns(event, variant))
 
     def __getitem__(self, index: Any) -> Any:
         return self._events[index]
@@ -91,7 +91,8 @@ def to_json(event: Event) -> bytes:
     return _encode(event)
 
 
-def _concerns(event: Event, variant: str) -> bool:
+def concerns(event: Event, variant: str) -> bool:
+    """Whether an event belongs to one variant's story: its hosts', or the controller's about it."""
     if event.host != CONTROLLER:
         return event.variant == variant
     if isinstance(event, HostStarted | HostSignalled | HostExited):
