@@ -1,0 +1,181 @@
+"""The plain words that every report shares: headline, exit code, rates, bounds and evidence.
+
+Kept apart from the formats so that text, HTML and Markdown cannot tell different stories about the
+same verdict. "0 failures" is never said without its exposures and the 95 % bound (DESIGN, Words).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+import msgspec
+
+from chaos.event import Event
+from chaos.history import History
+from chaos.reports.escape import terminal
+from chaos.verdict import (
+    ExposureVerdict,
+    Finding,
+    GateVerdict,
+    Outcome,
+    PromiseVerdict,
+    ThresholdVerdict,
+    VariantVerdict,
+    Verdict,
+)
+
+EXIT_MEANINGS = {
+    0: "the gate passed",
+    1: "the gate failed",
+    2: "the request or the plan is wrong; nothing was started",
+    3: "UNKNOWN: the danger was not met often enough, or something could not be seen",
+    4: "the world failed: no verdict on saq can be drawn",
+    130: "interrupted: the faults are healed and the partial report is kept",
+}
+_GATE_EXIT = {Outcome.VALID: 0, Outcome.INVALID: 1, Outcome.UNKNOWN: 3}
+_HEADLINES = {Outcome.VALID: "PASSED", Outcome.INVALID: "FAILED", Outcome.UNKNOWN: "UNKNOWN"}
+_HIDDEN_FIELDS = ("n", "t_us", "host", "traceback")
+
+
+def exit_code(verdict: Verdict) -> int:
+    """The exit code of a run (DESIGN, Exit codes): 130, then 4, then what the gate says."""
+    ended = {"interrupted": 130, "failed": 4}.get(verdict.ended)
+    return _GATE_EXIT[verdict.gate.outcome] if ended is None else ended
+
+
+def headline(verdict: Verdict) -> str:
+    """One sentence that answers "may this ship?"."""
+    if verdict.ended == "interrupted":
+        return f"INTERRUPTED: what was seen so far is judged; {_gate_answer(verdict.gate)}"
+    if verdict.ended == "failed":
+        return f"WORLD FAILED: no verdict on saq can be drawn; {_gate_answer(verdict.gate)}"
+    return f"{_HEADLINES[verdict.gate.outcome]}: {_gate_answer(verdict.gate)}"
+
+
+def _gate_answer(gate: GateVerdict) -> str:
+    against = f" against {gate.baseline}" if gate.baseline else ""
+    answers = {
+        Outcome.VALID: "passed",
+        Outcome.INVALID: "failed",
+        Outcome.UNKNOWN: "cannot say",
+    }
+    return f"the {gate.gate} gate{against} {answers[gate.outcome]}"
+
+
+def spoken(name: str) -> str:
+    """A counter's name as words: `slot_collisions` is "slot collisions"."""
+    return name.replace("_", " ")
+
+
+def percent(rate: float) -> str:
+    """0.728 → "72.8 %", 0.00728 → "0.73 %", 0.00002 → "0.002 %": never more exact than is known."""
+    value = rate * 100
+    if value >= 10:
+        return f"{value:.1f} %".replace(".0 ", " ")
+    return f"{value:.2f} %" if value >= 0.01 or not value else f"{value:.1g} %"
+
+
+def number(value: float) -> str:
+    """Counts without a point, measurements with at most three digits after it."""
+    if not math.isfinite(value):
+        return str(value)
+    return f"{value:.0f}" if value == int(value) else f"{value:.3f}".rstrip("0")
+
+
+def rate_sentence(promise: PromiseVerdict) -> str:
+    """`0 in 412 slot collisions: at most 0.73 % (95 %)`; says so when nothing was at risk."""
+    exposures = spoken(promise.exposure_name or "exposures")
+    if promise.exposure <= 0:
+        return f"{promise.count} found; no {exposures} were met, so no rate can be given"
+    start = f"{promise.count} in {promise.exposure} {exposures}: "
+    measured = f"{percent(promise.count / promise.exposure)}, " if promise.count else ""
+    return f"{start}{measured}at most {percent(promise.rate_bound)} (95 %)"
+
+
+def exposure_sentence(exposure: ExposureVerdict) -> str:
+    """How often a danger was met, and whether that is as often as the plan wants."""
+    said = f"{exposure.count} {spoken(exposure.exposure)}"
+    if not exposure.required:
+        return said
+    if exposure.met:
+        return f"{said} (the plan wants {exposure.required})"
+    return f"{said}: too few, the plan wants {exposure.required}"
+
+
+def threshold_sentence(threshold: ThresholdVerdict) -> str:
+    """What was measured against what the plan allows."""
+    value = "not measured" if threshold.value is None else f"measured {number(threshold.value)}"
+    return f"{threshold.threshold}: {value}"
+
+
+def kinds_sentence(promise: PromiseVerdict) -> str:
+    """`KeyError 30, AssertionError 7`, the most frequent first."""
+    ranked = sorted(promise.kinds.items(), key=lambda item: (-item[1], item[0]))
+    return ", ".join(f"{terminal(kind)} {count}" for kind, count in ranked)
+
+
+def cell(promise: PromiseVerdict) -> str:
+    """A promise in a table: its outcome, and how often it was broken."""
+    return f"{promise.outcome} {promise.count}×" if promise.count else str(promise.outcome)
+
+
+def promise_names(variants: Iterable[VariantVerdict]) -> tuple[str, ...]:
+    """Every promise that was judged on any variant, in the order of the plan."""
+    names = (promise.promise for variant in variants for promise in variant.promises)
+    return tuple(dict.fromkeys(names))
+
+
+def counter_names(variants: Iterable[VariantVerdict]) -> tuple[str, ...]:
+    """Every counter that is not zero on every variant: a row of zeros tells nobody anything."""
+    seen: dict[str, bool] = {}
+    for variant in variants:
+        for name, value in variant.counters.items():
+            seen[name] = seen.get(name, False) or value != 0
+    return tuple(name for name, interesting in seen.items() if interesting)
+
+
+def promise_of(variant: VariantVerdict, name: str) -> PromiseVerdict | None:
+    """The verdict on one promise of this variant, if it was judged."""
+    return next((one for one in variant.promises if one.promise == name), None)
+
+
+def seconds(time_us: int) -> str:
+    """A stamp as seconds since the run began, to the millisecond."""
+    return f"{time_us / 1_000_000:.3f} s"
+
+
+def evidence(finding: Finding, history: History | None, limit: int = 12) -> tuple[str, ...]:
+    """The events that prove a finding, one line each. Without a history: their numbers.
+
+    What does not fit into `limit` lines is counted, never dropped in silence.
+    """
+    if not finding.events:
+        return ()
+    if history is None:
+        return ("events " + ", ".join(f"#{n}" for n in finding.events),)
+    known = [n for n in sorted(finding.events) if 0 < n <= len(history)]
+    lines = [event_line(history[n - 1]) for n in known[:limit]]
+    rest = len(finding.events) - len(lines)
+    return (*lines, f"… and {rest} more events") if rest else tuple(lines)
+
+
+def event_line(event: Event) -> str:
+    """`#17 at 1.204 s stock@0.26.3/worker-1.1 slot-missed job=k1 attempt=…`, in one line."""
+    fields = msgspec.structs.asdict(event)
+    defaults = {field.name: field.default for field in msgspec.structs.fields(type(event))}
+    told = (
+        f"{name}={_short(event, value)}"
+        for name, value in fields.items()
+        if name not in _HIDDEN_FIELDS and value != defaults[name]
+    )
+    tag = type(event).__struct_config__.tag
+    return " ".join((f"#{event.n} at {seconds(event.t_us)} {terminal(event.host)} {tag}", *told))
+
+
+def _short(event: Event, value: object) -> str:
+    """An attempt of the event's own host is shown as `#3`: the host stands in the line already."""
+    text = str(value)
+    if text.startswith(f"{event.host}#"):
+        text = text.removeprefix(event.host)
+    return terminal(text, limit=160)
