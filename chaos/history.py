@@ -102,13 +102,16 @@ def concerns(event: Event, variant: str) -> bool:
 
 def _read_lines(path: Path) -> Iterator[Event]:
     try:
-        lines = path.read_bytes().splitlines()
+        with path.open("rb") as file:
+            for number, line in enumerate(file, 1):
+                if line.strip():
+                    yield _read_line(path, number, line)
     except OSError as error:
         raise HistoryError(f"cannot read the history {path}: {error.strerror}") from error
-    for number, line in enumerate(lines, 1):
-        if not line.strip():
-            continue
-        try:
-            yield _decode(line)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise HistoryError(f"{path}:{number}: no event: {error}") from error
+
+
+def _read_line(path: Path, number: int, line: bytes) -> Event:
+    try:
+        return _decode(line)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise HistoryError(f"{path}:{number}: no event: {error}") from error

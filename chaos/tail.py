@@ -30,6 +30,9 @@ from chaos.worker.events import (
     Outcome,
 )
 
+CHUNK_SIZE = 1 << 16
+
+
 class EventFile:
     """Reads a recorder file while it grows, and after its process is gone.
 
@@ -47,7 +50,11 @@ class EventFile:
         self._segment_size = 0
 
     def read(self) -> list[e.Event]:
-        """The events committed since the last call. A record not yet committed is left alone."""
+        """The events committed since the last call. A record not yet committed is left alone.
+
+        Raises:
+            HistoryError: the file is no recorder file, or a record of it makes no sense.
+        """
         events: list[e.Event] = []
         try:
             with self.path.open("rb") as file:
@@ -66,26 +73,51 @@ class EventFile:
         return any(data)
 
     def _read_segment(self, fd: int, events: list[e.Event]) -> bool:
-        """Read on within one segment; true if the next one begins."""
+        """Read on within one segment; true if the next one begins.
+
+        Each turn takes at least one record, or asks for as many bytes as the next one needs.
+        """
         if not self._segment_size and not self._read_file_header(fd):
             return False
-        rest = self._segment_size - self._position % self._segment_size
-        data = _pread(fd, rest, self._position)
+        end = self._position + self._segment_size - self._position % self._segment_size
+        size = CHUNK_SIZE
+        while self._position < end:
+            data = os.pread(fd, min(size, end - self._position), self._position)
+            place, length = self._decode_all(data, events)
+            self._position += place
+            if length == END_OF_SEGMENT:
+                self._position = end
+                return True
+            if length == 0 or (place == 0 and length <= len(data)):
+                return False
+            if place == 0 and size >= length:
+                return False  # the file ends within this record
+            size = max(CHUNK_SIZE, length)
+        return False
+
+    def _decode_all(self, data: bytes, events: list[e.Event]) -> tuple[int, int]:
+        """Decode the whole records in `data`: the bytes they took, and the next one's length.
+
+        That length is 0 where nothing is committed, and LENGTH.size where even it is not there yet.
+        """
         place = 0
         while place + LENGTH.size <= len(data):
             (length,) = LENGTH.unpack_from(data, place)
-            if length == END_OF_SEGMENT:
-                self._position += rest
-                return True
-            if length == 0 or place + length > len(data):
-                break
+            if length in (0, END_OF_SEGMENT):
+                return place, length
+            if not HEADER_SIZE <= length <= self._segment_size:
+                raise HistoryError(f"{self._where(place)}: a record cannot have {length} bytes")
+            if place + length > len(data):
+                return place, length
             events.append(self._decode(data, place, length))
             place += (length + 7) & ~7
-        self._position += place
-        return False
+        return place, LENGTH.size
+
+    def _where(self, place: int) -> str:
+        return f"{self.path} at byte {self._position + place}"
 
     def _read_file_header(self, fd: int) -> bool:
-        header = _pread(fd, FILE_HEADER.size, 0)
+        header = os.pread(fd, FILE_HEADER.size, 0)
         if len(header) < FILE_HEADER.size or not any(header):
             return False
         magic, segment_size = FILE_HEADER.unpack(header)
@@ -109,22 +141,10 @@ class EventFile:
             number=number,
             text=data[middle : place + length].decode("utf-8", "replace"),
         )
-        return _BUILDERS[Kind(kind)](record)
-
-
-def _pread(fd: int, size: int, offset: int) -> bytes:
-    """Up to `size` bytes, stopping at the first chunk that ends in zeros (nothing was written yet)."""
-    chunks: list[bytes] = []
-    while size > 0:
-        chunk = os.pread(fd, min(size, 1 << 16), offset)
-        if not chunk:
-            break
-        chunks.append(chunk)
-        if not any(chunk[-64:]):
-            break
-        size -= len(chunk)
-        offset += len(chunk)
-    return b"".join(chunks)
+        try:
+            return _BUILDERS[Kind(kind)](record)
+        except (ValueError, KeyError, msgspec.ValidationError) as error:
+            raise HistoryError(f"{self._where(place)}: no event: {error}") from error
 
 
 class Record(msgspec.Struct, frozen=True):

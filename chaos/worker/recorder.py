@@ -12,11 +12,14 @@ It does not buffer, drop, sort or judge. One process, one recorder, any thread.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import mmap
 import os
+import sys
 import threading
 import time
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 from .events import (
@@ -29,6 +32,8 @@ from .events import (
     MAGIC,
     SEGMENT_SIZE,
 )
+
+CUT_SIZE = 64  # the shortest that a text is ever made: room for the words that say it was cut
 
 
 class Sink(Protocol):
@@ -48,21 +53,41 @@ class Sink(Protocol):
 
 
 class Recorder:
-    """Append-only event file of one process. Safe from any thread.
+    """Append-only event file of one process. Safe from any thread; silent in a forked child.
+
+    Args:
+        path: the file, which must not exist yet.
+        segment_size: by how much the file grows, a multiple of the page size.
+        on_full: called with the error when the next segment cannot be allocated, before it is
+            raised. A host ends its process there: raised into saq, the error would look like saq's.
 
     Raises:
         OSError: the file or its next segment cannot be allocated (a full disk).
     """
 
-    def __init__(self, path: str, segment_size: int = SEGMENT_SIZE) -> None:
-        if segment_size % mmap.ALLOCATIONGRANULARITY:
-            raise ValueError(f"segment_size {segment_size} is no multiple of the page size")
+    def __init__(
+        self,
+        path: str,
+        segment_size: int = SEGMENT_SIZE,
+        on_full: Callable[[OSError], None] | None = None,
+    ) -> None:
+        if segment_size <= 0 or segment_size % mmap.ALLOCATIONGRANULARITY:
+            raise ValueError(
+                f"segment_size {segment_size} is no multiple of the page size"
+                f" ({mmap.ALLOCATIONGRANULARITY})"
+            )
         self._segment_size = segment_size
+        self._body_size_max = segment_size - FILE_HEADER.size - HEADER_SIZE - LENGTH.size - 8
+        self._on_full = on_full
         self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         self._lock = threading.Lock()
         self._segments = 0
         self._closed = False
-        self._open_segment()
+        try:
+            self._open_segment()
+        except OSError:
+            os.close(self._fd)
+            raise
         FILE_HEADER.pack_into(self._map, 0, MAGIC, segment_size)
         self._position = FILE_HEADER.size
         os.register_at_fork(after_in_child=self._forget)
@@ -77,9 +102,14 @@ class Recorder:
         text: str = "",
         code: int = 0,
     ) -> None:
-        """Append one event, stamped with CLOCK_MONOTONIC."""
-        key = job.encode("utf-8", "surrogateescape")[:KEY_SIZE_MAX]
-        body = key + text.encode("utf-8", "surrogateescape") if text else key
+        """Append one event, stamped with CLOCK_MONOTONIC.
+
+        A key or a part of the text that does not fit is shortened, and says so where it was cut.
+        """
+        key = job.encode("utf-8", "backslashreplace")
+        body = key + text.encode("utf-8", "backslashreplace") if text else key
+        if len(key) > KEY_SIZE_MAX or len(body) > self._body_size_max:
+            key, body = self._fit(job, text)
         length = HEADER_SIZE + len(body)
         with self._lock:
             if self._closed:
@@ -87,7 +117,6 @@ class Recorder:
             start = self._position
             end = (start + length + 7) & ~7
             if end + LENGTH.size > self._segment_size:
-                body, length = self._fit(body)
                 start, end = self._next_segment(length)
             stamp = time.monotonic_ns()
             HEADER_AFTER_LENGTH.pack_into(
@@ -99,8 +128,15 @@ class Recorder:
             self._position = end
 
     def record_fields(self, kind: int, job: str = "", attempt: int = 0, **fields: Any) -> None:
-        """Append one event whose other fields travel as JSON in its text (the rarer events)."""
-        self.record(kind, job, attempt, text=json.dumps(fields, separators=(",", ":")))
+        """Append one event whose other fields travel as JSON in its text (the rarer events).
+
+        Raises:
+            ValueError: the fields do not fit in a segment, however short their texts are made.
+        """
+        text = _encode(fields)
+        if _size(text) > self._field_bytes_max:
+            text = self._fit_fields(fields)
+        self.record(kind, job, attempt, text=text)
 
     def close(self) -> None:
         """Cut the file to what was written. Later records are ignored."""
@@ -113,15 +149,45 @@ class Recorder:
             os.ftruncate(self._fd, size)
             os.close(self._fd)
 
-    def _fit(self, body: bytes) -> tuple[bytes, int]:
-        room = self._segment_size - FILE_HEADER.size - HEADER_SIZE - 2 * 8
-        body = body[:room]
-        return body, HEADER_SIZE + len(body)
+    @property
+    def _field_bytes_max(self) -> int:
+        """Room for the JSON of a record whose key is as long as a key may be."""
+        return self._body_size_max - min(KEY_SIZE_MAX, self._body_size_max // 4)
+
+    def _fit(self, job: str, text: str) -> tuple[bytes, bytes]:
+        """Key and body short enough for a segment: the parts of the text keep their number."""
+        key = _shorten(job, min(KEY_SIZE_MAX, self._body_size_max // 4))
+        room = self._body_size_max - len(key)
+        encoded = text.encode("utf-8", "backslashreplace")
+        if len(encoded) > room:
+            parts = text.split("\x1f")
+            each = room // len(parts) - 1
+            if each < CUT_SIZE:
+                parts, each = [text], room
+            encoded = b"\x1f".join(_shorten(part, each) for part in parts)
+        return key, key + encoded
+
+    def _fit_fields(self, fields: Mapping[str, Any]) -> str:
+        """The fields as JSON with their texts shortened, half as long each time, until it fits."""
+        limit = self._field_bytes_max
+        while limit >= CUT_SIZE:
+            text = _encode({name: _shorten_field(value, limit) for name, value in fields.items()})
+            if _size(text) <= self._field_bytes_max:
+                return text
+            limit //= 2
+        raise ValueError(
+            f"the fields {', '.join(fields)} need more than {self._field_bytes_max} bytes"
+        )
 
     def _next_segment(self, length: int) -> tuple[int, int]:
         start = self._position
         full = self._map
-        self._open_segment()
+        try:
+            self._open_segment()
+        except OSError as error:
+            if self._on_full is not None:
+                self._on_full(error)
+            raise
         LENGTH.pack_into(full, start, END_OF_SEGMENT)
         full.close()
         return 0, (length + 7) & ~7
@@ -133,6 +199,39 @@ class Recorder:
         self._segments += 1
 
     def _forget(self) -> None:
-        """A forked child shares the mapping but not the position: it must not write."""
+        """A forked child shares the mapping but not the position: it must not write.
+
+        Another thread may have held the lock when the process was forked: take a free one.
+        """
+        self._lock = threading.Lock()
         self._closed = True
 
+
+def _encode(fields: Mapping[str, Any]) -> str:
+    return json.dumps(fields, separators=(",", ":"), ensure_ascii=False)
+
+
+def _size(text: str) -> int:
+    """Bytes of the text in UTF-8; more than any room if it holds a surrogate and has none."""
+    try:
+        return len(text.encode("utf-8"))
+    except UnicodeEncodeError:
+        return sys.maxsize
+
+
+def _shorten_field(value: Any, limit: int) -> Any:
+    if isinstance(value, str):
+        return _shorten(value, limit).decode("utf-8")
+    if isinstance(value, (list, tuple)):
+        return [_shorten_field(item, limit) for item in value]
+    return value
+
+
+def _shorten(text: str, limit: int) -> bytes:
+    """UTF-8 of `text` in at most `limit` bytes (>= CUT_SIZE); a cut names what the text was."""
+    encoded = text.encode("utf-8", "backslashreplace")
+    if len(encoded) <= limit:
+        return encoded
+    digest = hashlib.sha256(encoded).hexdigest()[:12]
+    mark = f"… cut: {len(encoded)} bytes, sha256 {digest}".encode()
+    return encoded[: limit - len(mark)].decode("utf-8", "ignore").encode("utf-8") + mark
