@@ -1,0 +1,1 @@
+"""The live world: real processes, a real Redis, real signals."""

@@ -1,0 +1,89 @@
+"""What tests of several parts share: a Redis server of their own, and variants' environments.
+
+`redis_server` is a server for one test. `environment("stock@0.26.3")` is that variant's
+environment, built once in a session (or taken from `SAQCHAOS_CACHE`); a test that needs one which
+cannot be had (no index, nothing cached) is skipped with the reason.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from chaos import variants
+from chaos.environments import CACHE_VARIABLE, Environment
+from chaos.errors import EnvironmentFailed
+from chaos.live.binary import find_server
+
+_SERVER_SECONDS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class RunningServer:
+    """A Redis server that belongs to one test."""
+
+    url: str
+    port: int
+    pid: int
+
+
+@pytest.fixture
+def redis_server(tmp_path: Path) -> Iterator[RunningServer]:
+    """A Redis server on a free loopback port, with an empty folder of its own."""
+    folder = tmp_path / "redis-server"
+    folder.mkdir()
+    for _ in range(5):
+        port = _free_port()
+        argv = [str(find_server()), "--bind", "127.0.0.1", "--port", str(port), "--save", ""]
+        argv += ["--appendonly", "no", "--dir", str(folder)]
+        with (folder / "log").open("ab") as log, subprocess.Popen(argv, stdout=log) as process:
+            try:
+                if _answers(process, port):
+                    yield RunningServer(f"redis://127.0.0.1:{port}/0", port, process.pid)
+                    return
+            finally:
+                process.kill()
+    pytest.fail(f"no Redis server came up; its log:\n{(folder / 'log').read_text()}")
+
+
+@pytest.fixture(scope="session")
+def environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], Environment]]:
+    """Makes a variant's environment from its text: `environment("guarded@0.26.4").python`."""
+    with pytest.MonkeyPatch.context() as patch:
+        if not os.environ.get(CACHE_VARIABLE):
+            patch.setenv(CACHE_VARIABLE, str(tmp_path_factory.mktemp("saqchaos-cache")))
+        yield _prepared
+
+
+def _prepared(text: str) -> Environment:
+    try:
+        return variants.prepare(variants.parse(text), print)
+    except EnvironmentFailed as error:
+        pytest.skip(f"no environment for {text}: {error}")
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def _answers(process: subprocess.Popen[bytes], port: int) -> bool:
+    """Whether the server answers PING before it exits and in time."""
+    deadline = time.monotonic() + _SERVER_SECONDS
+    while process.poll() is None and time.monotonic() < deadline:
+        try:
+            with socket.create_connection(("127.0.0.1", port), timeout=1) as connection:
+                connection.sendall(b"PING\r\n")
+                if connection.recv(64).startswith(b"+PONG"):
+                    return True
+        except OSError:
+            time.sleep(0.01)
+    return False
