@@ -10,9 +10,11 @@ all that passes between them. Nothing here decides anything.
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, Protocol
+from urllib.parse import urlsplit
 
 from chaos.plan import Plan
 
@@ -72,3 +74,28 @@ class Observer(Protocol):
 
     def note(self, text: str) -> None:
         """Something worth a line: an environment is built, a server came up, a fault failed."""
+
+
+def repeat_command(request: SoakRequest, plan_file: Path) -> str:
+    """The command line that makes this run again; `plan_file` is the stored plan.
+
+    A password in the URL is left out: it comes from the variable SAQCHAOS_REDIS_URL then.
+    """
+    words = ["saq-chaos", "soak", str(plan_file)]
+    if request.app:
+        words += ["--app", request.app]
+    if request.python:
+        words += ["--python", str(request.python)]
+    if request.redis_url:
+        words += ["--redis-url", without_password(request.redis_url)]
+    if request.allow_external:
+        words.append("--allow-external")
+    return shlex.join(words)
+
+
+def without_password(url: str) -> str:
+    """The URL as it may be shown: user and address, never the password or the query."""
+    parts = urlsplit(url)
+    credentials, at, address = parts.netloc.rpartition("@")
+    user = credentials.partition(":")[0]
+    return parts._replace(netloc=f"{user}{at if user else ''}{address}", query="").geturl()

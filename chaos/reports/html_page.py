@@ -27,7 +27,8 @@ table { border-collapse: collapse; width: 100%; display: block; overflow-x: auto
 th, td { text-align: left; padding: .3rem .8rem .3rem 0; border-bottom: 1px solid var(--line);
   vertical-align: top; }
 td.number { text-align: right; font-variant-numeric: tabular-nums; }
-.VALID { color: var(--VALID); } .UNKNOWN { color: var(--UNKNOWN); } .INVALID { color: var(--INVALID); }
+.VALID { color: var(--VALID); } .UNKNOWN { color: var(--UNKNOWN); }
+.INVALID { color: var(--INVALID); }
 b.VALID, b.UNKNOWN, b.INVALID { white-space: nowrap; }
 pre { background: var(--soft); padding: .7rem; overflow-x: auto; font-size: .85rem;
   white-space: pre-wrap; overflow-wrap: anywhere; }
@@ -145,7 +146,8 @@ def _exposures(variants: tuple[VariantVerdict, ...]) -> Iterator[str]:
 
 def _thresholds(variants: tuple[VariantVerdict, ...]) -> Iterator[str]:
     items = "".join(
-        f"<li>{html(one.variant)}: {_badge(each.outcome)} {html(words.threshold_sentence(each))}</li>"
+        f"<li>{html(one.variant)}: {_badge(each.outcome)} "
+        f"{html(words.threshold_sentence(each))}</li>"
         for one in variants
         for each in one.thresholds
     )

@@ -55,7 +55,7 @@ def render(
     return "\n".join(parts) + "\n"
 
 
-def _plain(text: str, outcome: Outcome) -> str:
+def _plain(text: str, _outcome: Outcome) -> str:
     return text
 
 
