@@ -1,130 +1,178 @@
 """The plan: the immutable recipe of a run, as frozen pydantic models.
 
 YAML keys are the plain words (`every: 250ms`); the fields behind them carry their unit
-(`every_us`). A key that nothing acts on is an error, and all problems of a plan are reported at
-once, with their lines: that is `chaos.plan_file`'s work. Nothing here reads a file or a clock.
+(`every_us`), and in JSON mode they are written as the YAML form again. The types and ranges stand
+here, with the sentence that the schema and docs/plans.md show for each key. What takes two parts of
+a plan to see (a fault that would never fire, a key that nothing acts on) is in `chaos.plan_checks`;
+`chaos.plan_file` reports all problems at once, with their lines. Nothing here reads a file or a
+clock.
 """
 
 from __future__ import annotations
 
-import json
 import hashlib
+import json
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema, model_validator
 
-from chaos.clock import SECOND_US, parse_duration_us
-
-
-def _duration(value: Any) -> Any:
-    if isinstance(value, bool) or not isinstance(value, str):
-        raise ValueError(f"{value!r} is no duration: write a number and its unit, such as '250ms'")
-    return parse_duration_us(value)
-
-
-def _rate(value: Any) -> Any:
-    """Microseconds between two events, from `20/s`, `6/m` or `1/h`."""
-    units = {"s": SECOND_US, "m": 60 * SECOND_US, "h": 3_600 * SECOND_US}
-    if isinstance(value, str) and "/" in value:
-        count, _, unit = value.partition("/")
-        try:
-            return round(units[unit.strip()] / float(count))
-        except (KeyError, ValueError, ZeroDivisionError):
-            pass
-    raise ValueError(f"{value!r} is no rate: write a count and /s, /m or /h, such as '20/s'")
-
-
-Duration = Annotated[int, BeforeValidator(_duration, json_schema_input_type=str), Field(ge=0)]
-Interval = Annotated[int, BeforeValidator(_rate, json_schema_input_type=str), Field(ge=1)]
+from chaos.clock import SECOND_US
+from chaos.plan_units import Duration, Interval, PositiveDuration, PositiveSeconds, WholeSeconds
 
 
 class Spec(BaseModel):
-    """Base of every part of a plan: frozen, strict, and no key that nothing acts on."""
+    """Base of every part of a plan: frozen, strict, and no unknown key."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
 
 
 # --- workers --------------------------------------------------------------------------------------
 
 
 class Timers(Spec):
-    """saq's upkeep timers. saq takes seconds; fractions work in every version."""
+    """saq's upkeep timers: how often a worker looks. Only `abort` can be a fraction of a second."""
 
-    schedule_us: Duration = Field(1 * SECOND_US, alias="schedule")
-    worker_info_us: Duration = Field(10 * SECOND_US, alias="worker_info")
-    sweep_us: Duration = Field(60 * SECOND_US, alias="sweep")
-    abort_us: Duration = Field(1 * SECOND_US, alias="abort")
+    schedule_us: PositiveSeconds = Field(
+        1 * SECOND_US, alias="schedule", description="moves due scheduled jobs into the queue"
+    )
+    worker_info_us: PositiveSeconds = Field(
+        10 * SECOND_US, alias="worker_info", description="writes the worker's statistics"
+    )
+    sweep_us: PositiveSeconds = Field(
+        60 * SECOND_US, alias="sweep", description="looks for stuck jobs (one worker at a time)"
+    )
+    abort_us: PositiveDuration = Field(
+        1 * SECOND_US, alias="abort", description="looks for aborted jobs among those it runs"
+    )
 
 
 class Workers(Spec):
     """The fleet of one variant."""
 
-    count: int = Field(2, ge=1, le=64)
-    concurrency: int = Field(10, ge=1, le=1000)
-    timers: Timers = Timers()
-    grace_us: Duration = Field(2 * SECOND_US, alias="grace")
-    deadline_us: Duration = Field(1 * SECOND_US, alias="deadline")
+    count: int = Field(2, ge=1, le=64, description="worker processes")
+    concurrency: int = Field(10, ge=1, le=1000, description="jobs at a time in each process")
+    timers: Timers = Field(Timers(), description="saq's upkeep timers")
+    grace_us: Duration = Field(
+        2 * SECOND_US, alias="grace", description="after SIGTERM, before running jobs are cancelled"
+    )
+    deadline_us: Duration = Field(
+        1 * SECOND_US, alias="deadline", description="how long saq waits for a cancelled job to end"
+    )
 
 
 # --- workloads ------------------------------------------------------------------------------------
 
 
 class JobOptions(Spec):
-    """What saq is told about each job. Times are seconds for saq; fractions work."""
+    """What saq is told about each job."""
 
-    timeout_us: Duration = Field(10 * SECOND_US, alias="timeout")
-    heartbeat_us: Duration = Field(0, alias="heartbeat")
-    retries: int = Field(3, ge=0, le=1000)
-    ttl_us: Duration = Field(60 * SECOND_US, alias="ttl")
-    retry_delay_us: Duration = Field(0, alias="retry_delay")
+    timeout_us: Duration = Field(
+        10 * SECOND_US, alias="timeout", description="a running job is cancelled then; 0s: never"
+    )
+    heartbeat_us: Duration = Field(
+        0, alias="heartbeat", description="a job without an update for so long is stuck; 0s: never"
+    )
+    retries: int = Field(3, ge=0, le=1000, description="attempts before a job fails for good")
+    ttl_us: WholeSeconds = Field(
+        60 * SECOND_US, alias="ttl", description="how long a finished record is kept; 0s: for ever"
+    )
+    retry_delay_us: Duration = Field(0, alias="retry_delay", description="wait before a retry")
 
 
 class Body(Spec):
-    """One body profile and how often it is drawn.
+    """What one attempt does, and how often this is drawn."""
 
-    quick: takes `takes`, lets itself be cancelled. heartbeat: the same, with an update each `beat`.
-    stubborn: on a cancel it goes on for `winds_down` before it ends. swallow: returns on a cancel.
-    raising: raises `error` after `takes`. thread: a sync function (blocks its thread for `takes`).
-    """
-
-    profile: Literal["quick", "heartbeat", "stubborn", "swallow", "raising", "thread"]
-    weight: int = Field(1, ge=1, le=1000)
-    takes_us: Duration = Field(50_000, alias="takes")
-    spread_us: Duration = Field(0, alias="spread")
-    beat_us: Duration = Field(100_000, alias="beat")
-    winds_down_us: Duration = Field(300_000, alias="winds_down")
-    error: Literal["ValueError", "KeyError", "TimeoutError"] = "ValueError"
+    profile: Literal["quick", "heartbeat", "stubborn", "swallow", "raising", "thread"] = Field(
+        description="quick: a cancel ends it. heartbeat: quick, with an update each `beat`. "
+        "stubborn: on a cancel it goes on for `winds_down`, then ends cancelled. swallow: on a "
+        "cancel it returns as if done. raising: raises `error` after `takes`. thread: a sync "
+        "function, which no cancel reaches (a job is all thread or not at all)"
+    )
+    weight: int = Field(1, ge=1, le=1000, description="how often it is drawn, beside the others")
+    takes_us: Duration = Field(50_000, alias="takes", description="how long it takes undisturbed")
+    spread_us: Duration = Field(0, alias="spread", description="added to `takes`: 0 to this, drawn")
+    beat_us: PositiveDuration = Field(
+        100_000, alias="beat", description="heartbeat only: time between two updates"
+    )
+    winds_down_us: PositiveDuration = Field(
+        300_000, alias="winds_down", description="stubborn only: how long it goes on once cancelled"
+    )
+    error: Literal["ValueError", "KeyError", "TimeoutError"] = Field(
+        "ValueError", description="raising only: what it raises"
+    )
 
 
 class SameKey(Spec):
-    """K keys, enqueued again and again; a body profile per attempt, drawn from the seed."""
+    """K keys, enqueued again and again; a body for each attempt, drawn from the seed."""
 
-    kind: Literal["same_key"]
-    keys: int = Field(16, ge=0, le=100_000, description="0: every job has a key of its own")
-    interval_us: Interval = Field(50_000, alias="rate")
-    bodies: tuple[Body, ...] = Field((Body(profile="quick"),), min_length=1)
-    scheduled_share: float = Field(0.0, ge=0, le=1, description="share of jobs scheduled ahead")
-    scheduled_ahead_us: Duration = Field(1 * SECOND_US, alias="scheduled_ahead")
-    job: JobOptions = JobOptions()
+    kind: Literal["same_key"] = Field(description="which workload")
+    keys: int = Field(
+        16, ge=0, le=100_000, description="how many keys; 0: every job has a key of its own"
+    )
+    interval_us: Interval = Field(50_000, alias="rate", description="enqueues of all keys together")
+    bodies: tuple[Body, ...] = Field(
+        (Body(profile="quick"),), min_length=1, max_length=64, description="what attempts do"
+    )
+    scheduled_share: float = Field(
+        0.0, ge=0, le=1, description="share of jobs that are scheduled ahead"
+    )
+    scheduled_ahead_us: PositiveDuration = Field(
+        1 * SECOND_US, alias="scheduled_ahead", description="how far ahead those are scheduled"
+    )
+    job: JobOptions = Field(JobOptions(), description="what saq is told about each job")
+
+
+def _backoff(value: Any) -> Any:
+    if isinstance(value, bool) or (isinstance(value, int | float) and value >= 0):
+        return value
+    raise ValueError(f"{value!r} is no backoff: write true, false or the longest delay in seconds")
+
+
+class AppJob(Spec):
+    """Options of saq's own Job, in saq's units (seconds). What is left out, saq decides."""
+
+    timeout: float | None = Field(None, ge=0, description="seconds; 0: none")
+    heartbeat: float | None = Field(None, ge=0, description="seconds; 0: none")
+    retries: int | None = Field(None, ge=0, description="attempts before it fails for good")
+    ttl: int | None = Field(None, ge=-1, description="seconds; 0: for ever, -1: not kept")
+    retry_delay: float | None = Field(None, ge=0, description="seconds")
+    retry_backoff: Annotated[
+        bool | float | None,
+        BeforeValidator(_backoff),
+        WithJsonSchema({"anyOf": [{"type": "boolean"}, {"type": "number", "minimum": 0}]}),
+    ] = Field(None, description="true, false, or the longest delay in seconds")
+    meta: dict[str, Any] | None = Field(None, description="whatever the app puts there")
 
 
 class AppCall(Spec):
-    """One function of the app and how it is enqueued. `{i}` counts calls, `{n}` is 0..spread-1."""
+    """One function of the app, and how it is enqueued."""
 
-    function: str
-    key: str | None = Field(None, description="template with {i} and {n}; none: saq's own unique key")
-    kwargs: dict[str, Any] = Field({}, description="string values are templates too")
-    spread: int = Field(1, ge=1)
-    interval_us: Interval = Field(100_000, alias="rate")
-    job: dict[str, Any] = Field({}, description="options of saq's Job, e.g. {timeout: 600}")
+    function: str = Field(min_length=1, description="its name in the app's settings")
+    key: str | None = Field(
+        None,
+        min_length=1,
+        description="template: `{i}` counts calls from 0, `{n}` is drawn from 0 to `spread` - 1; "
+        "left out: saq makes a key of its own for each job",
+    )
+    kwargs: dict[str, Any] = Field({}, description="its arguments; texts are templates too")
+    spread: int = Field(1, ge=1, le=1_000_000, description="how many values `{n}` has")
+    interval_us: Interval = Field(100_000, alias="rate", description="enqueues of this function")
+    scheduled_ahead_us: Duration = Field(
+        0, alias="scheduled_ahead", description="how far ahead it is scheduled; 0s: not at all"
+    )
+    job: AppJob = Field(AppJob(), description="options of saq's Job")
 
 
 class App(Spec):
-    """The functions of a user's own saq settings (`--app module:settings`)."""
+    """The functions of a user's own saq settings."""
 
-    kind: Literal["app"]
-    app: str | None = Field(None, description="module:settings; --app overrides it")
-    calls: tuple[AppCall, ...] = Field(min_length=1)
+    kind: Literal["app"] = Field(description="which workload")
+    app: str | None = Field(
+        None,
+        pattern=r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*$",
+        description="`module:settings`; `--app` overrides it",
+    )
+    calls: tuple[AppCall, ...] = Field(min_length=1, max_length=64, description="what is enqueued")
 
 
 Workload = Annotated[SameKey | App, Field(discriminator="kind")]
@@ -134,35 +182,43 @@ Workload = Annotated[SameKey | App, Field(discriminator="kind")]
 
 
 class FaultSpec(Spec):
-    """When a fault is injected: each `every` (± `jitter`) or at the times in `at`, within SAFETY."""
+    """When a fault is injected: each `every` (± `jitter`), or at the times in `at`."""
 
-    every_us: Duration | None = Field(None, alias="every")
-    at_us: tuple[Duration, ...] = Field((), alias="at")
-    jitter_us: Duration = Field(0, alias="jitter")
-    after_us: Duration = Field(0, alias="after", description="nothing before this")
+    every_us: PositiveDuration | None = Field(
+        None, alias="every", description="time between two injections; this or `at`"
+    )
+    at_us: tuple[Duration, ...] = Field(
+        (), alias="at", max_length=10_000, description="injection times; this or `every`"
+    )
+    jitter_us: Duration = Field(
+        0, alias="jitter", description="each time of `every` moves by up to this, drawn"
+    )
+    after_us: Duration = Field(
+        0, alias="after", description="`every` counts from here: nothing before this"
+    )
 
     @model_validator(mode="after")
     def _has_a_schedule(self) -> Self:
         if (self.every_us is None) == (not self.at_us):
             raise ValueError("say when: either `every: 500ms` or `at: [5s, 9s]`, not both")
-        if self.every_us is not None and self.every_us < 1_000:
-            raise ValueError("`every` must be at least 1ms")
         return self
 
 
 class SweepFault(FaultSpec):
-    """A forced sweep: lock cleared, stuck jobs waited for `wait` each (saq's own: 5 s)."""
+    """A forced sweep: the lock is cleared, and stuck jobs are waited for one after the other."""
 
-    fault: Literal["sweep"]
-    wait_us: Duration = Field(5 * SECOND_US, alias="wait")
+    fault: Literal["sweep"] = Field(description="which fault")
+    wait_us: PositiveDuration = Field(
+        5 * SECOND_US, alias="wait", description="how long for each stuck job (saq's own: 5s)"
+    )
 
 
 class RollingRestartFault(FaultSpec):
-    """SIGTERM, grace and replacement, worker by worker; old and new overlap by `max_surge`."""
+    """A deploy: SIGTERM, grace and replacement, worker by worker."""
 
-    fault: Literal["rolling_restart"]
-    max_surge: int = Field(1, ge=0)
-    max_unavailable: int = Field(0, ge=0)
+    fault: Literal["rolling_restart"] = Field(description="which fault")
+    max_surge: int = Field(1, ge=0, le=64, description="workers added before old ones end")
+    max_unavailable: int = Field(0, ge=0, le=64, description="workers missing meanwhile")
 
     @model_validator(mode="after")
     def _can_move(self) -> Self:
@@ -172,39 +228,41 @@ class RollingRestartFault(FaultSpec):
 
 
 class KillFault(FaultSpec):
-    """SIGKILL of one worker; a replacement after `replace_after`."""
+    """SIGKILL of one worker, and a replacement."""
 
-    fault: Literal["kill"]
-    replace_after_us: Duration = Field(500_000, alias="replace_after")
+    fault: Literal["kill"] = Field(description="which fault")
+    replace_after_us: Duration = Field(
+        500_000, alias="replace_after", description="until the replacement starts"
+    )
 
 
 class PauseFault(FaultSpec):
-    """SIGSTOP of one worker, SIGCONT after `for`."""
+    """SIGSTOP of one worker, then SIGCONT."""
 
-    fault: Literal["pause"]
-    for_us: Duration = Field(alias="for")
+    fault: Literal["pause"] = Field(description="which fault")
+    for_us: PositiveDuration = Field(alias="for", description="how long it stands still")
 
 
 class AbortFault(FaultSpec):
     """Aborts jobs by key, drawn from what is running, queued and scheduled."""
 
-    fault: Literal["abort"]
+    fault: Literal["abort"] = Field(description="which fault")
     count: int = Field(1, ge=1, le=1000, description="how many jobs each time")
 
 
 class RedisRestartFault(FaultSpec):
-    """The server goes away for `for` and comes back, with its data or without."""
+    """The Redis server goes away and comes back."""
 
-    fault: Literal["redis_restart"]
-    for_us: Duration = Field(500_000, alias="for")
-    data: Literal["kept", "lost"] = "kept"
+    fault: Literal["redis_restart"] = Field(description="which fault")
+    for_us: Duration = Field(500_000, alias="for", description="how long it is away")
+    data: Literal["kept", "lost"] = Field("kept", description="what becomes of its data")
 
 
 class RedisPauseFault(FaultSpec):
-    """SIGSTOP of the server, SIGCONT after `for`."""
+    """SIGSTOP of the Redis server, then SIGCONT."""
 
-    fault: Literal["redis_pause"]
-    for_us: Duration = Field(alias="for")
+    fault: Literal["redis_pause"] = Field(description="which fault")
+    for_us: PositiveDuration = Field(alias="for", description="how long it stands still")
 
 
 Fault = Annotated[
@@ -219,42 +277,56 @@ SERVER_FAULTS = ("redis_restart", "redis_pause")
 
 
 class Threshold(Spec):
-    """`counter op number`, judged over one variant's counters."""
+    """`counter op number`, judged over each variant's counters."""
 
-    that: str = Field(description="e.g. `key_errors == 0`")
-    abort_on_fail: bool = False
+    that: str = Field(description="what must hold, such as `key_errors == 0`")
+    abort_on_fail: bool = Field(False, description="end the run as soon as it can hold no more")
 
 
 class Limits(Spec):
     """What a run may not exceed; reaching one ends it as UNKNOWN."""
 
-    jobs: int = Field(1_000_000, ge=1)
-    events: int = Field(5_000_000, ge=1)
-    history_bytes: int = Field(4 << 30, ge=1 << 20)
+    jobs: int = Field(1_000_000, ge=1, description="enqueues of one variant")
+    events: int = Field(5_000_000, ge=1, description="events of the history")
+    history_bytes: int = Field(4 << 30, ge=1 << 20, description="size of the history on disk")
 
 
 class Plan(Spec):
     """The recipe of a run. `chaos.plan_file.load` makes one from YAML."""
 
-    plan: str = Field(pattern=r"^[a-z0-9][a-z0-9-]{0,63}$", description="its name")
-    description: str = ""
-    seed: int = Field(1, ge=0, lt=1 << 63)
-    variants: tuple[str, ...] = Field(("stock@0.26.4",), min_length=1, max_length=16)
-    baseline: str | None = None
-    gate: Literal["strict", "baseline"] = "strict"
-    order: Literal["side-by-side", "in-turn"] = "side-by-side"
-    workers: Workers = Workers()
-    workload: Workload
-    faults: tuple[Fault, ...] = ()
-    duration_us: Duration = Field(alias="duration")
-    drain_us: Duration = Field(30 * SECOND_US, alias="drain")
-    slack_us: Duration = Field(50_000, alias="slack", description="clock slack across hosts")
-    limits: Limits = Limits()
-    promises: tuple[str, ...] = Field(min_length=1)
-    exposures: dict[str, Annotated[int, Field(ge=1)]] = {}
-    thresholds: tuple[Threshold, ...] = ()
+    plan: str = Field(pattern=r"^[a-z0-9][a-z0-9-]{0,63}$", description="its name: a-z, 0-9 and -")
+    description: str = Field("", description="one sentence for `saq-chaos list plans`")
+    seed: int = Field(1, ge=0, lt=1 << 63, description="every draw of the run comes from it")
+    variants: tuple[str, ...] = Field(
+        ("stock@0.26.4",), min_length=1, max_length=16, description="saq builds: `PATCH@SAQ`"
+    )
+    baseline: str | None = Field(None, description="the variant that gate `baseline` compares with")
+    gate: Literal["strict", "baseline"] = Field(
+        "strict", description="strict: every promise holds; baseline: none is worse than there"
+    )
+    order: Literal["side-by-side", "in-turn"] = Field(
+        "side-by-side", description="whether variants run at the same time"
+    )
+    workers: Workers = Field(Workers(), description="the fleet of each variant")
+    workload: Workload = Field(description="what is enqueued")
+    faults: tuple[Fault, ...] = Field((), max_length=64, description="what goes wrong, and when")
+    duration_us: PositiveDuration = Field(
+        alias="duration", description="how long load and faults go on"
+    )
+    drain_us: PositiveDuration = Field(
+        30 * SECOND_US, alias="drain", description="how long the queue may take to drain after it"
+    )
+    slack_us: Duration = Field(
+        50_000, alias="slack", description="stamps of two processes closer than this are unordered"
+    )
+    limits: Limits = Field(Limits(), description="what the run may not exceed")
+    promises: tuple[str, ...] = Field(min_length=1, description="the claims that are judged")
+    exposures: dict[str, Annotated[int, Field(ge=1)]] = Field(
+        {}, description="dangers, and how often each must be met for a verdict to count"
+    )
+    thresholds: tuple[Threshold, ...] = Field((), max_length=64, description="limits for counters")
 
     def digest(self) -> str:
-        """SHA-256 of the recipe without its variants: equal digests, the same run but for the code."""
+        """SHA-256 of the recipe without its variants: equal for runs that differ in code only."""
         recipe = self.model_dump(mode="json", exclude={"variants", "baseline", "gate"})
         return hashlib.sha256(json.dumps(recipe, sort_keys=True).encode()).hexdigest()
