@@ -10,6 +10,7 @@ Events reach the history from the hosts themselves; nothing here returns what ha
 
 from __future__ import annotations
 
+from contextlib import AbstractAsyncContextManager
 from typing import Any, Protocol, runtime_checkable
 
 import msgspec
@@ -84,6 +85,28 @@ class Restart(Protocol):
 
     async def start(self, slot: int) -> str:
         """Start the next incarnation in worker slot `slot`; its full name once it is up."""
+
+
+@runtime_checkable
+class Slots(Protocol):
+    """Worker slots that more than one fault may change: whoever changes one holds it."""
+
+    def slots(self) -> tuple[int, ...]:
+        """The numbers of all slots, filled or not, in order."""
+
+    def hold(self, slot: int) -> AbstractAsyncContextManager[None]:
+        """Nobody else stops, kills or fills this slot meanwhile."""
+
+
+@runtime_checkable
+class Keys(Protocol):
+    """Worlds that know which jobs there are to be aborted."""
+
+    def keys(self) -> tuple[str, ...]:
+        """Keys whose job was enqueued and is not known to be finished, the oldest first.
+
+        Taken from the hosts' events, so a moment behind; at most some thousands are remembered.
+        """
 
 
 @runtime_checkable
