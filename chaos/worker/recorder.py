@@ -37,7 +37,7 @@ CUT_SIZE = 64  # the shortest that a text is ever made: room for the words that 
 
 
 class Sink(Protocol):
-    """Where the probe's events go: the flight recorder in the live world, a list in the simulator."""
+    """Where events go: the flight recorder in the live world, a list in the simulator."""
 
     def record(
         self,
@@ -49,7 +49,7 @@ class Sink(Protocol):
         text: str = "",
         code: int = 0,
     ) -> None:
-        """Append one event, stamped now. What `number`, `text` and `code` mean depends on `kind`."""
+        """Append one event, stamped now. `events.Kind` says what the free fields mean."""
 
 
 class Recorder:

@@ -1,0 +1,227 @@
+"""One worker or producer process, from its config to its exit code.
+
+    config ─► recorder ─► connection guard ─► app ─► queue, worker ─► probe ─► worker.start() ─► end
+
+The order matters: the guard stands before the app is imported, and saq and redis-py are imported
+before the app's folder is on the path, so that no file of the app can take their place. The first
+record says what runs here, the last one what the queue itself counted. A process that cannot start
+says why in one line on stderr and exits with 4.
+
+It does not restart, judge or report anything, and it stops as saq does: saq's own signal handlers
+take SIGTERM once the worker runs, and before that SIGTERM simply ends the process.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ctypes
+import inspect
+import logging
+import os
+import platform
+import signal
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import redis
+import saq
+from saq.queue.redis import RedisQueue
+
+from . import app, bodies, guard, patches, probe, producer
+from .config import Config, HostError, describe, read_config, say, seconds_to_us, whole
+from .events import Kind
+from .recorder import Recorder
+
+STARTUP_FAILED = 4
+INTERRUPTED = 130
+DISCONNECT_S_MAX = 2.0
+DEADLINE_S_DEFAULT = 1.0
+PR_SET_PDEATHSIG = 1
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run the process that the config file (the only argument) describes; its exit code."""
+    try:
+        if len(arguments) != 1:
+            raise HostError("give the path of one config file")
+        _run(read_config(arguments[0]))
+    except HostError as error:
+        say(str(error))
+        return STARTUP_FAILED
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    return 0
+
+
+def _run(config: Config) -> None:
+    _die_with_parent()
+    try:
+        recorder = Recorder(config.events, on_full=_end_at_once)
+    except OSError as error:
+        raise HostError(f"cannot record to {config.events}: {error.strerror}") from error
+    try:
+        guard.install(config.redis_url)
+        settings = _settings(config)
+        logging.basicConfig(level=logging.WARNING)  # does nothing if the app has set logging up
+        run = _run_worker if config.role == "worker" else _run_producer
+        asyncio.new_event_loop().run_until_complete(run(config, settings, recorder))
+    finally:
+        recorder.close()
+
+
+def _settings(config: Config) -> dict[str, Any]:
+    """saq's settings for this process, its queue connected to the run's Redis."""
+    if config.app_path is not None:
+        app.add_to_path(config.app_path)
+    if config.app is None:
+        name = app.marked(config.queue, config.mark)
+        queue = RedisQueue.from_url(config.redis_url, name=name)
+        return {"queue": queue, "functions": bodies.FUNCTIONS}
+    settings = app.load_settings(config.app)
+    if settings.get("queue") is None:
+        settings["queue"] = RedisQueue.from_url(config.redis_url)
+    app.take_over(settings["queue"], config.redis_url, config.mark)
+    return settings
+
+
+# --- the worker -----------------------------------------------------------------------------------
+
+
+async def _run_worker(config: Config, settings: dict[str, Any], recorder: Recorder) -> None:
+    worker = make_worker(config, settings)
+    queue = worker.queue
+    began = _what_runs(config, worker)
+    recorder.record_fields(Kind.HOST_BEGAN, **began)
+    probe.install_worker(worker, recorder, config.salt)
+    app.mark_keys(queue, config.mark)
+    await queue.connect()
+    try:
+        await worker.start()
+    except Exception as error:
+        raise HostError(f"the worker did not start: {describe(error)}") from error
+    finally:
+        await _disconnect(queue)
+    _record_end(queue, recorder)
+
+
+def make_worker(config: Config, settings: dict[str, Any]) -> Any:
+    """saq's Worker with the settings, the plan's overrides, and no argument that it does not know.
+
+    Raises:
+        HostError: the patch cannot be loaded, or a setting of the app is unknown to this saq.
+    """
+    try:
+        worker_class = patches.worker_class(config.patch)
+    except Exception as error:
+        raise HostError(f"patch {config.patch!r} cannot be used: {describe(error)}") from error
+    known = _arguments_of(worker_class)
+    unknown = sorted(set(settings) - known)
+    if unknown:
+        raise HostError(
+            f"the app's settings have {', '.join(unknown)}, which saq {saq.__version__} does not"
+            f" know: it takes {', '.join(sorted(known))}"
+        )
+    overrides = {name: value for name, value in _overrides(config).items() if name in known}
+    try:
+        return worker_class(**{**settings, **overrides})
+    except Exception as error:
+        raise HostError(f"saq's Worker refused its settings: {describe(error)}") from error
+
+
+def _overrides(config: Config) -> dict[str, Any]:
+    timers = config.timers and {name: whole(value) for name, value in config.timers.items()}
+    grace = None if config.grace_s is None else whole(config.grace_s)
+    overrides = {
+        "concurrency": config.concurrency,
+        "timers": timers,
+        "shutdown_grace_period_s": grace,
+        "cancellation_hard_deadline_s": config.deadline_s,
+    }
+    return {name: value for name, value in overrides.items() if value is not None}
+
+
+def _arguments_of(worker_class: type[Any]) -> frozenset[str]:
+    """What the class and, as long as they take `**kwargs`, its bases can be given by name."""
+    names: list[str] = []
+    for cls in worker_class.__mro__:
+        if "__init__" not in cls.__dict__:
+            continue
+        parameters = inspect.signature(cls.__dict__["__init__"]).parameters.values()
+        names += [p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
+        if not any(p.kind is p.VAR_KEYWORD for p in parameters):
+            break
+    return frozenset(names) - {"self"}
+
+
+def _what_runs(config: Config, worker: Any) -> dict[str, Any]:
+    deadline = getattr(worker, "_cancellation_hard_deadline_s", DEADLINE_S_DEFAULT)
+    return {
+        **_process(config),
+        "worker_id": str(worker.id),
+        "patch": config.patch,
+        "concurrency": worker.concurrency,
+        "abort_us": seconds_to_us(worker.timers["abort"]),
+        "grace_us": seconds_to_us(getattr(worker, "_shutdown_grace_period_s", None)),
+        "deadline_us": seconds_to_us(deadline),
+    }
+
+
+# --- the producer ---------------------------------------------------------------------------------
+
+
+async def _run_producer(config: Config, settings: dict[str, Any], recorder: Recorder) -> None:
+    queue = settings["queue"]
+    recorder.record_fields(Kind.HOST_BEGAN, **_process(config))
+    probe.install_queue(queue, recorder, config.salt)
+    app.mark_keys(queue, config.mark)
+    await queue.connect()
+    functions = app.function_names(settings)
+    try:
+        await producer.Producer(queue, recorder, functions, config.mark).serve()
+    finally:
+        await _disconnect(queue)
+    _record_end(queue, recorder)
+
+
+# --- both -----------------------------------------------------------------------------------------
+
+
+def _process(config: Config) -> dict[str, Any]:
+    return {
+        "role": config.role,
+        "pid": os.getpid(),
+        "python": platform.python_version(),
+        "saq": str(saq.__version__),
+        "redis_py": str(redis.__version__),
+    }
+
+
+def _record_end(queue: Any, recorder: Recorder) -> None:
+    recorder.record_fields(
+        Kind.HOST_ENDED,
+        complete=queue.complete,
+        failed=queue.failed,
+        retried=queue.retried,
+        aborted=queue.aborted,
+    )
+
+
+async def _disconnect(queue: Any) -> None:
+    """As saq's own start does it, but a server that is gone or frozen does not hold us up."""
+    try:
+        await asyncio.wait_for(queue.disconnect(), DISCONNECT_S_MAX)
+    except Exception as error:
+        say(f"disconnecting: {describe(error)}")
+
+
+def _die_with_parent() -> None:
+    """Ask the kernel to end this process with its parent, should the launcher not have done so."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def _end_at_once(error: OSError) -> None:
+    """The recorder has no room: what happened from here on could not be told, so nothing may."""
+    say(f"cannot record any more: {error.strerror}")
+    os._exit(STARTUP_FAILED)

@@ -1,0 +1,281 @@
+"""The producer: does to its queue what the controller tells it, one JSON line a command.
+
+It is a process of the variant under test, so that enqueues, forced sweeps and aborts run that
+variant's code. The commands are those of `chaos.world`:
+
+    {"do": "enqueue", "call": 7, "function": …, "key": …, "kwargs": {…}, "options": {…}, "scheduled_in_us": 0}
+    {"do": "sweep", "call": 8, "wait_us": 300000}         {"do": "abort", "call": 9, "key": "k"}
+    {"do": "depth", "call": 10}                           {"do": "inspect", "call": 11, "keys": ["k"]}
+
+Each runs as a task of its own, at most `COMMANDS_MAX` at once; then reading stops, which the
+controller feels as a full pipe. Each is answered with an ANSWERED event, also if it failed: a Redis
+that restarts or a line that is no command never ends this process. It ends when stdin does, or by
+SIGTERM; what is in flight then gets a moment to finish.
+"""  # noqa: E501 - the commands are shown as they are sent
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import functools
+import inspect
+import json
+import signal
+import sys
+from collections.abc import Awaitable, Iterable
+from typing import Any
+
+from saq.job import Job
+from saq.utils import now
+
+from .app import marked
+from .config import describe, redact, whole
+from .events import Kind
+from .recorder import Recorder
+
+COMMANDS_MAX = 512
+LINE_SIZE_MAX = 64 << 20
+FINISH_S_MAX = 5.0
+BATCH = 500
+SWEEP_LOCK_S = 1
+WAIT_S_MIN = 0.001  # saq waits for ever if told 0
+ABORT_ERROR = "chaos abort"
+UNREADABLE = "unreadable"
+_JOB_OPTIONS = tuple(
+    field.name for field in dataclasses.fields(Job) if field.name not in ("kwargs", "queue", "key")
+)
+
+
+class Producer:
+    """Carries out commands on one queue.
+
+    Args:
+        queue: a connected RedisQueue, probed.
+        recorder: where the answers and what an inspection saw are recorded.
+        functions: the names of the functions that can be enqueued.
+        mark: what job keys begin with (`chaos.worker.app.mark_keys`).
+    """
+
+    def __init__(
+        self, queue: Any, recorder: Recorder, functions: tuple[str, ...], mark: str = ""
+    ) -> None:
+        self._queue = queue
+        self._recorder = recorder
+        self._functions = functions
+        self._mark = mark
+        self._room = asyncio.Semaphore(COMMANDS_MAX)
+        self._tasks: dict[int, asyncio.Task[None]] = {}
+
+    async def serve(self) -> None:
+        """Read commands from stdin until it ends or a SIGTERM comes."""
+        loop = asyncio.get_running_loop()
+        told_to_stop = asyncio.Event()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, told_to_stop.set)
+        reading = asyncio.create_task(self._read(await _stdin()))
+        stopping = asyncio.create_task(told_to_stop.wait())
+        await asyncio.wait((reading, stopping), return_when=asyncio.FIRST_COMPLETED)
+        stopping.cancel()
+        reading.cancel()
+        await asyncio.wait((reading, stopping))
+        await self._finish()
+
+    async def _read(self, lines: asyncio.StreamReader) -> None:
+        number = 0
+        while not lines.at_eof():
+            try:
+                line = await lines.readline()
+            except ValueError as error:
+                self._answer(0, f"a line of more than {LINE_SIZE_MAX} bytes: {error}")
+                continue
+            if line.strip():
+                number += 1
+                await self._room.acquire()
+                task = asyncio.create_task(self._carry_out(line))
+                self._tasks[number] = task
+                task.add_done_callback(functools.partial(self._done, number))
+
+    def _done(self, number: int, _task: asyncio.Task[None]) -> None:
+        del self._tasks[number]
+        self._room.release()
+
+    async def _finish(self) -> None:
+        """Let what is in flight finish, and cancel what does not."""
+        tasks = list(self._tasks.values())
+        if not tasks:
+            return
+        _, late = await asyncio.wait(tasks, timeout=FINISH_S_MAX)
+        for task in late:
+            task.cancel()
+        if late:
+            await asyncio.wait(late, timeout=FINISH_S_MAX)
+
+    async def _carry_out(self, line: bytes) -> None:
+        call = 0
+        try:
+            command = json.loads(line)
+            call = int(command["call"])
+            await self._do(command)
+        except asyncio.CancelledError:
+            self._answer(call, "not finished: the producer ended")
+        except Exception as error:
+            self._answer(call, describe(error))
+        else:
+            self._answer(call, "")
+
+    def _answer(self, call: int, error: str) -> None:
+        self._recorder.record_fields(Kind.ANSWERED, call=call, error=redact(error))
+
+    def _do(self, command: dict[str, Any]) -> Awaitable[None]:
+        do = command["do"]
+        if do == "enqueue":
+            return self._enqueue(command)
+        if do == "sweep":
+            return self._sweep(command["wait_us"])
+        if do == "abort":
+            return self._abort(command["key"])
+        if do == "depth":
+            return self._depth()
+        if do == "inspect":
+            return self._inspect(command.get("keys", ()))
+        raise ValueError(f"no command {do!r}: there are enqueue, sweep, abort, depth and inspect")
+
+    async def _enqueue(self, command: dict[str, Any]) -> None:
+        function = command["function"]
+        if function not in self._functions:
+            raise ValueError(f"no function {function!r}: there are {', '.join(self._functions)}")
+        arguments = _job_options(command.get("options") or {})
+        if command.get("key") is not None:
+            arguments["key"] = command["key"]
+        if command.get("kwargs"):
+            arguments["kwargs"] = command["kwargs"]
+        ahead_us = command.get("scheduled_in_us", 0)
+        if ahead_us > 0:
+            arguments["scheduled"] = _seconds_ahead(ahead_us)
+        await self._queue.enqueue(function, **arguments)
+
+    async def _sweep(self, wait_us: int) -> None:
+        await self._queue.redis.delete(self._queue._sweep)
+        wait_s = max(wait_us / 1_000_000, WAIT_S_MIN)
+        arguments = {"lock": SWEEP_LOCK_S, "abort": wait_s}
+        known = inspect.signature(self._queue.sweep).parameters
+        await self._queue.sweep(**{k: v for k, v in arguments.items() if k in known})
+
+    async def _abort(self, key: str) -> None:
+        job = await self._queue.job(marked(key, self._mark))
+        if job is not None:
+            await self._queue.abort(job, ABORT_ERROR)
+
+    async def _depth(self) -> None:
+        queued, active, incomplete = [
+            await self._queue.count(kind) for kind in ("queued", "active", "incomplete")
+        ]
+        self._recorder.record_fields(
+            Kind.QUEUE_DEPTH, queued=queued, active=active, incomplete=incomplete
+        )
+
+    async def _inspect(self, keys: Iterable[str]) -> None:
+        """One JOB_STATE for each key asked, then for each other job that the lists hold."""
+        lists = await _read_lists(self._queue)
+        asked = (self._queue.job_id(marked(key, self._mark)) for key in keys)
+        ids = list(dict.fromkeys((*asked, *lists.queued, *lists.active, *lists.scores)))
+        unreadable: list[str] = []
+        for start in range(0, len(ids), BATCH):
+            await self._inspect_batch(ids[start : start + BATCH], lists, unreadable)
+        if unreadable:
+            raise ValueError(f"{len(unreadable)} unreadable records, first {unreadable[0]}")
+
+    async def _inspect_batch(self, ids: list[str], lists: _Lists, unreadable: list[str]) -> None:
+        async with self._queue.redis.pipeline(transaction=False) as pipe:
+            for job_id in ids:
+                pipe.get(job_id).pttl(job_id)
+            replies = await pipe.execute()
+        for job_id, payload, ttl_ms in zip(ids, replies[::2], replies[1::2], strict=True):
+            state = _state(self._queue, payload)
+            key = self._queue.job_key_from_id(job_id)
+            if state["status"] == UNREADABLE:
+                unreadable.append(key)
+            self._recorder.record_fields(
+                Kind.JOB_STATE,
+                job=key,
+                **state,
+                queued=lists.queued.get(job_id, 0),
+                active=lists.active.get(job_id, 0),
+                score=lists.scores.get(job_id),
+                ttl_us=ttl_ms * 1_000 if ttl_ms >= 0 else ttl_ms,
+            )
+
+
+@dataclasses.dataclass(frozen=True)
+class _Lists:
+    """What the queue's lists hold at one moment, by job id: times in a list, score in the zset."""
+
+    queued: dict[str, int]
+    active: dict[str, int]
+    scores: dict[str, float]
+
+
+async def _read_lists(queue: Any) -> _Lists:
+    async with queue.redis.pipeline(transaction=True) as pipe:
+        pipe.lrange(queue._queued, 0, -1).lrange(queue._active, 0, -1)
+        pipe.zrange(queue._incomplete, 0, -1, withscores=True)
+        queued, active, scores = await pipe.execute()
+    return _Lists(
+        queued=_count(queued),
+        active=_count(active),
+        scores={_text(job_id): float(score) for job_id, score in scores},
+    )
+
+
+def _count(ids: Iterable[Any]) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for job_id in map(_text, ids):
+        counts[job_id] = counts.get(job_id, 0) + 1
+    return counts
+
+
+def _text(value: bytes | str) -> str:
+    return value if isinstance(value, str) else value.decode("utf-8", "backslashreplace")
+
+
+def _state(queue: Any, payload: Any) -> dict[str, Any]:
+    """What the record says, read as the queue reads it: the app's own `load` included."""
+    try:
+        job = queue.deserialize(payload)
+    except Exception:
+        return {"status": UNREADABLE}
+    if job is None:
+        return {"status": ""}
+    return {
+        "status": job.status.value,
+        "enqueue": job.queued,
+        "worker_id": getattr(job, "worker_id", None) or "",
+    }
+
+
+def _job_options(options: dict[str, Any]) -> dict[str, Any]:
+    """The options as saq can use them.
+
+    Raises:
+        ValueError: an option is none of saq's Job, or a `ttl` is no whole number of seconds.
+    """
+    unknown = sorted(set(options) - set(_JOB_OPTIONS))
+    if unknown:
+        raise ValueError(f"saq's Job has no {', '.join(unknown)}: it has {', '.join(_JOB_OPTIONS)}")
+    numbers = {k: whole(v) if isinstance(v, float) else v for k, v in options.items()}
+    if isinstance(numbers.get("ttl"), float):
+        raise ValueError(f"ttl {numbers['ttl']} s: Redis takes whole seconds")
+    return numbers
+
+
+def _seconds_ahead(ahead_us: int) -> int:
+    """Epoch seconds at least `ahead_us` from now: saq schedules by whole seconds, so round up."""
+    then_us = int(now()) * 1_000 + ahead_us
+    return -(-then_us // 1_000_000)
+
+
+async def _stdin() -> asyncio.StreamReader:
+    reader = asyncio.StreamReader(limit=LINE_SIZE_MAX)
+    protocol = asyncio.StreamReaderProtocol(reader)
+    await asyncio.get_running_loop().connect_read_pipe(lambda: protocol, sys.stdin)
+    return reader
