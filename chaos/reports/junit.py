@@ -64,8 +64,10 @@ def _promise(
     elif promise.outcome is Outcome.UNKNOWN:
         _mark(case, "skipped", f"UNKNOWN: {promise.reason or rate}")
     elif _accepted(verdict, variant, promise):
-        known = "the baseline itself" if _is_baseline(verdict, variant) else "not worse than"
-        _mark(case, "skipped", f"INVALID, {known} {verdict.gate.baseline}: {rate}")
+        baseline = verdict.gate.baseline
+        own = _is_baseline(verdict, variant)
+        known = "INVALID on the baseline" if own else "INVALID, but no worse than on"
+        _mark(case, "skipped", f"{known} {baseline}: {rate}")
     else:
         _mark(case, "failure", rate, _details(promise, history))
 

@@ -24,9 +24,7 @@ HISTORY = History(
             t_us=1_000, host=HOST, role="worker", python="3.11.7", saq="0.26.3", redis_py="6.4.0"
         ),
         AttemptBegan(t_us=1_200_000, host=HOST, job="k1", attempt=f"{HOST}#1"),
-        SlotOverwritten(
-            t_us=1_300_000, host=HOST, job="k1", attempt=f"{HOST}#1", by=f"{HOST}#2"
-        ),
+        SlotOverwritten(t_us=1_300_000, host=HOST, job="k1", attempt=f"{HOST}#1", by=f"{HOST}#2"),
         SlotMissed(t_us=1_400_500, host=HOST, job="k1", attempt=f"{HOST}#2"),
     ]
 )
