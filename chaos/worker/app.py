@@ -27,7 +27,7 @@ from redis.commands.core import AsyncScript
 from saq.job import get_default_job_key
 from saq.queue.redis import RedisQueue
 
-from .config import HostError, describe
+from .config import HostError, describe_with_place
 
 _ADDRESS_OPTIONS = (
     "connection_class",
@@ -62,7 +62,7 @@ def load_settings(app: str) -> dict[str, Any]:
     try:
         value: Any = importlib.import_module(module_name)
     except (Exception, SystemExit) as error:
-        raise HostError(f"cannot import the app {app}: {describe(error)}") from error
+        raise HostError(f"cannot import the app {app}: {describe_with_place(error)}") from error
     for part in name.split("."):
         if not hasattr(value, part):
             raise HostError(f"the app {app} was imported, but there is no {part!r} in it")
@@ -75,7 +75,9 @@ def _settings_of(app: str, value: Any) -> dict[str, Any]:
         try:
             value = value()
         except (Exception, SystemExit) as error:
-            raise HostError(f"the app's settings {app}() failed: {describe(error)}") from error
+            raise HostError(
+                f"the app's settings {app}() failed: {describe_with_place(error)}"
+            ) from error
     if inspect.iscoroutine(value):
         value.close()
         raise HostError(f"the app's settings {app} are async: saq wants a dict or a plain function")

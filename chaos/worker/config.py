@@ -103,14 +103,18 @@ def redact(text: str) -> str:
 
 
 def describe(error: BaseException) -> str:
-    """Type and message of an error, and the line it comes from, in one line without credentials."""
-    message = redact(f"{type(error).__name__}: {error}")
+    """Type and message of an error in one line, without credentials."""
+    return redact(f"{type(error).__name__}: {error}")
+
+
+def describe_with_place(error: BaseException) -> str:
+    """The same, and the file and line it comes from."""
     trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
     if trace is None:
-        return message
-    return f"{message} ({trace.tb_frame.f_code.co_filename}:{trace.tb_lineno})"
+        return describe(error)
+    while trace.tb_next is not None:
+        trace = trace.tb_next
+    return f"{describe(error)} ({trace.tb_frame.f_code.co_filename}:{trace.tb_lineno})"
 
 
 def say(text: str) -> None:

@@ -29,7 +29,16 @@ import saq
 from saq.queue.redis import RedisQueue
 
 from . import app, bodies, guard, patches, probe, producer
-from .config import Config, HostError, describe, read_config, say, seconds_to_us, whole
+from .config import (
+    Config,
+    HostError,
+    describe,
+    describe_with_place,
+    read_config,
+    say,
+    seconds_to_us,
+    whole,
+)
 from .events import Kind
 from .recorder import Recorder
 
@@ -99,7 +108,7 @@ async def _run_worker(config: Config, settings: dict[str, Any], recorder: Record
     try:
         await worker.start()
     except Exception as error:
-        raise HostError(f"the worker did not start: {describe(error)}") from error
+        raise HostError(f"the worker did not start: {describe_with_place(error)}") from error
     finally:
         await _disconnect(queue)
     _record_end(queue, recorder)
@@ -114,7 +123,9 @@ def make_worker(config: Config, settings: dict[str, Any]) -> Any:
     try:
         worker_class = patches.worker_class(config.patch)
     except Exception as error:
-        raise HostError(f"patch {config.patch!r} cannot be used: {describe(error)}") from error
+        raise HostError(
+            f"patch {config.patch!r} cannot be used: {describe_with_place(error)}"
+        ) from error
     known = _arguments_of(worker_class)
     unknown = sorted(set(settings) - known)
     if unknown:

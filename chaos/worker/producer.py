@@ -114,7 +114,11 @@ class Producer:
         call = 0
         try:
             command = json.loads(line)
-            call = int(command["call"])
+            if not isinstance(command, dict) or not isinstance(command.get("call"), int):
+                raise ValueError(
+                    f"no command: {line[:200]!r} is no object with a `do` and a `call`"
+                )
+            call = command["call"]
             await self._do(command)
         except asyncio.CancelledError:
             self._answer(call, "not finished: the producer ended")
@@ -127,7 +131,7 @@ class Producer:
         self._recorder.record_fields(Kind.ANSWERED, call=call, error=redact(error))
 
     def _do(self, command: dict[str, Any]) -> Awaitable[None]:
-        do = command["do"]
+        do = command.get("do")
         if do == "enqueue":
             return self._enqueue(command)
         if do == "sweep":
@@ -247,7 +251,7 @@ def _state(queue: Any, payload: Any) -> dict[str, Any]:
     if job is None:
         return {"status": ""}
     return {
-        "status": job.status.value,
+        "status": str(getattr(job.status, "value", job.status)),
         "enqueue": job.queued,
         "worker_id": getattr(job, "worker_id", None) or "",
     }
