@@ -43,6 +43,22 @@ class SoakRequest:
     metrics_port: int | None = None
     world: Literal["live"] = "live"
 
+    def repeat_command(self, plan_file: Path) -> str:
+        """The command line that makes this run again; `plan_file` is the stored plan.
+
+        A password in the URL is left out: it comes from the variable SAQCHAOS_REDIS_URL then.
+        """
+        words = ["saq-chaos", "soak", str(plan_file)]
+        if self.app:
+            words += ["--app", self.app]
+        if self.python:
+            words += ["--python", str(self.python)]
+        if self.redis_url:
+            words += ["--redis-url", without_password(self.redis_url)]
+        if self.allow_external:
+            words.append("--allow-external")
+        return shlex.join(words)
+
 
 @dataclass(frozen=True, slots=True)
 class VariantStatus:
@@ -74,23 +90,6 @@ class Observer(Protocol):
 
     def note(self, text: str) -> None:
         """Something worth a line: an environment is built, a server came up, a fault failed."""
-
-
-def repeat_command(request: SoakRequest, plan_file: Path) -> str:
-    """The command line that makes this run again; `plan_file` is the stored plan.
-
-    A password in the URL is left out: it comes from the variable SAQCHAOS_REDIS_URL then.
-    """
-    words = ["saq-chaos", "soak", str(plan_file)]
-    if request.app:
-        words += ["--app", request.app]
-    if request.python:
-        words += ["--python", str(request.python)]
-    if request.redis_url:
-        words += ["--redis-url", without_password(request.redis_url)]
-    if request.allow_external:
-        words.append("--allow-external")
-    return shlex.join(words)
 
 
 def without_password(url: str) -> str:

@@ -14,16 +14,15 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
+from chaos import host_files
 from chaos.environments import environments_dir
 from chaos.errors import HistoryError
-from chaos.event import Event
 from chaos.history import History
-from chaos.tail import EventFile
+from chaos.host_files import HOSTS_FOLDER
 
 PLAN_FILE = "plan.yaml"
 HISTORY_FILE = "history.jsonl"
 VERDICT_FILE = "verdict.json"
-HOSTS_FOLDER = "hosts"
 ENVIRONMENT_MARKER = "saq-chaos.json"
 
 
@@ -82,26 +81,11 @@ def _open_folder(folder: Path) -> StoredRun:
 
 
 def rebuild(folder: Path) -> History:
-    """The history of a run directory, merged from its recorder files.
+    """The history of a run directory, merged from its recorders' files.
 
     Stamps count from the first event of all, since the run's own beginning may not be recorded.
     """
-    hosts = folder / HOSTS_FOLDER
-    paths = sorted(hosts.rglob("*.events"))
-    files = [(path, path.relative_to(hosts).with_suffix("").as_posix()) for path in paths]
-    first_us = min(
-        (t for path, host in files if (t := _first_us(path, host)) is not None), default=0
-    )
-    return History.merge(_events(path, host, first_us * 1_000) for path, host in files)
-
-
-def _first_us(path: Path, host: str) -> int | None:
-    events = _events(path, host, 0)
-    return events[0].t_us if events else None
-
-
-def _events(path: Path, host: str, origin_ns: int) -> list[Event]:
-    return EventFile(path, host, origin_ns).read()
+    return host_files.merge(folder, host_files.first_ns(folder))
 
 
 def is_run(folder: Path) -> bool:
