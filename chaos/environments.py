@@ -232,15 +232,16 @@ def build(
     return recipe.environment()
 
 
-def inspect(environment: Environment, patch: str, folder: str = "") -> Inspection:
+def inspect(environment: Environment, patch: str, folder: str = "", app: str = "") -> Inspection:
     """Ask inside an environment which saq is there and whether `patch` fits it.
 
     Args:
         environment: where to ask.
         patch: `stock`, `by-key`, … or `module:WorkerClass`.
-        folder: put first on the path for `module`, after saq itself was imported.
+        folder: put first on the path for `module` and `app`, after saq itself was imported.
+        app: `module:settings` of a user's application, or empty.
     """
-    argv = [str(environment.python), str(INSPECTION), patch, folder]
+    argv = [str(environment.python), str(INSPECTION), patch, folder, app]
     try:
         done = subprocess.run(
             argv, capture_output=True, text=True, timeout=INSPECTION_SECONDS,

@@ -3,10 +3,10 @@
     text ──parse──► Variant ──check──► (nothing started yet) ──prepare──► Environment
 
 PATCH is a policy that ships (`stock`, `by-key`, …) or a user's own `module:WorkerClass`. SAQ is a
-version, a path to a checkout, or `installed`. The controller imports no saq, so the names of the
-patches stand here in a table (a test compares it with `chaos.worker.patches`), and whether a patch
-fits a saq is asked inside the variant's own environment, by `chaos/worker/inspection.py`. How
-environments are built and cached is `chaos.environments`' work.
+version, a path to a checkout, or `installed`. The controller imports no saq: what the table of
+patches does not know (the version of a checkout, a user's class) is asked inside the variant's own
+environment, by `chaos/worker/inspection.py`. How environments are built and cached is
+`chaos.environments`' work.
 """
 
 from __future__ import annotations
@@ -20,14 +20,9 @@ from pathlib import Path
 from chaos import environments
 from chaos.environments import Environment, Inspection, Recipe, Tool
 from chaos.errors import EnvironmentFailed, VariantError
+from chaos.worker.patches import PATCHES, fits
 
 INSTALLED = "installed"
-PATCHES = (
-    ("stock", "saq as it is"),
-    ("by-key", "one context per job key: the maintainer's first suggestion"),
-    ("by-id", "one context per attempt; abort reaches every local attempt of a key"),
-    ("guarded", "each attempt reads its own context and removes only its own (as in 0.26.4)"),
-)
 FORM = "write PATCH@SAQ, such as stock@0.26.3, guarded@./saq or my.module:MyWorker@installed"
 
 _VERSION = re.compile(r"\d+(\.\d+)*((a|b|rc|\.post|\.dev)\d+)*")
@@ -110,11 +105,12 @@ def check(
 ) -> None:
     """Refuse what cannot exist, before anything is started or built.
 
-    A version that is not in the cache is looked up in the package index. Whether the patch fits
-    is known once the environment stands: `prepare` asks inside it.
+    A version that is not in the cache is looked up in the package index. A checkout's version, a
+    user's class and what is installed are known once the environment stands: `prepare` asks there.
 
     Raises:
-        VariantError: an unknown version, or a path that is no saq checkout.
+        VariantError: an unknown version, a patch that does not fit it, or a path that is no saq
+            checkout.
         EnvironmentFailed: the interpreter does not run, or the index cannot be asked.
     """
     tool = Tool.find()
@@ -123,6 +119,8 @@ def check(
         if variant.path is not None:
             _check_checkout(variant, variant.path)
         elif variant.version is not None:
+            if problem := fits(variant.patch, variant.version):
+                raise VariantError(f"{variant.text}: {problem}")
             recipe = environments.recipe_of_version(variant.version, interpreter, app is not None)
             if not recipe.is_cached() and not tool.knows(variant.version):
                 raise VariantError(
@@ -156,16 +154,23 @@ def prepare(
     interpreter = environments.interpreter(python)
     if variant.saq == INSTALLED:
         environment = environments.as_installed(interpreter)
-        return _judged(variant, environment, _ask(variant, environment))
+        return _judged(variant, environment, _ask(variant, environment, app))
     if variant.path is not None:
         _check_checkout(variant, variant.path)
         recipe = environments.recipe_of_checkout(variant.path, interpreter, app is not None)
     else:
         recipe = environments.recipe_of_version(variant.saq, interpreter, app is not None)
-    return _built(variant, recipe, tool or Tool.find(), progress)
+    return _built(variant, recipe, tool or Tool.find(), progress, app)
 
 
-def _built(variant: Variant, recipe: Recipe, tool: Tool, progress: Progress) -> Environment:
+def own_code_folder(variant: Variant, app: str | None) -> Path | None:
+    """Where a user's application or Worker class is imported from: the working directory."""
+    return Path.cwd() if app is not None or variant.own_class else None
+
+
+def _built(
+    variant: Variant, recipe: Recipe, tool: Tool, progress: Progress, app: str | None
+) -> Environment:
     """The environment of a recipe; one that proves broken in the cache is built once more."""
 
     def say(line: str) -> None:
@@ -173,18 +178,18 @@ def _built(variant: Variant, recipe: Recipe, tool: Tool, progress: Progress) -> 
 
     was_cached = recipe.is_cached()
     environment = environments.build(recipe, tool, say)
-    found = _ask(variant, environment)
+    found = _ask(variant, environment, app)
     if found.missing and was_cached:
         say(f"the cached environment is broken ({found.missing})")
         environment = environments.build(recipe, tool, say, fresh=True)
-        found = _ask(variant, environment)
+        found = _ask(variant, environment, app)
     return _judged(variant, environment, found)
 
 
-def _ask(variant: Variant, environment: Environment) -> Inspection:
+def _ask(variant: Variant, environment: Environment, app: str | None) -> Inspection:
     """Ask inside the environment what is there, and whether the patch fits it."""
-    folder = str(Path.cwd()) if variant.own_class else ""
-    return environments.inspect(environment, variant.patch, folder)
+    folder = own_code_folder(variant, app)
+    return environments.inspect(environment, variant.patch, str(folder or ""), app or "")
 
 
 def _judged(variant: Variant, environment: Environment, found: Inspection) -> Environment:
@@ -215,7 +220,7 @@ def _missing(
 
 
 def _check_patch(patch: str, text: str) -> None:
-    names = [name for name, _ in PATCHES]
+    names = list(PATCHES)
     if patch in names or _CLASS.fullmatch(patch):
         return
     near = difflib.get_close_matches(patch, names, n=1)

@@ -1,8 +1,9 @@
 """Says which saq and redis-py an environment has, and whether a patch fits: for the controller.
 
-Started by path with the environment's own interpreter, `inspection.py PATCH FOLDER`; prints one
+Started by path with the environment's own interpreter, `inspection.py PATCH FOLDER APP`; prints one
 line of JSON behind a mark, since an application may print as well. `missing` says why saq does not
-work here at all; `problem` says why this patch does not go with it. It starts no worker.
+work here at all; `problem` says why this patch or application does not go with it. It starts no
+worker, and no connection to any Redis is made, not even by an application's module.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 MARK = "saq-chaos-inspection:"
+NOWHERE = "redis://127.0.0.1:1/0"
 
 
 def load_package(name: str = "saq_chaos_worker") -> None:
@@ -33,7 +35,7 @@ def load_package(name: str = "saq_chaos_worker") -> None:
     spec.loader.exec_module(module)
 
 
-def inspect(patch: str, folder: str) -> dict[str, str]:
+def inspect(patch: str, folder: str, app: str) -> dict[str, str]:
     """What is here, as the fields of the controller's `Inspection`."""
     found = {"python": platform.python_version()}
     try:
@@ -48,18 +50,29 @@ def inspect(patch: str, folder: str) -> dict[str, str]:
     found["redis_py"] = str(getattr(redis, "__version__", "unknown"))
     if folder:
         sys.path.insert(0, folder)  # after saq: a checkout in that folder must not replace it
-    return {**found, "problem": _problem(patch, found["saq"])}
-
-
-def _problem(patch: str, version: str) -> str:
-    """Why `patch` does not go with this saq; empty if it does."""
-    if ":" in patch:
-        return _problem_of_class(patch)
     try:
-        patches = importlib.import_module("saq_chaos_worker.patches")
-        return str(patches.fits(patch, version))
+        return {**found, "problem": _problem(patch, found["saq"], app)}
     except Exception as error:  # a saq so different that even our own package does not load
-        return f"the worker package does not load here: {type(error).__name__}: {error}"
+        reason = f"the worker package does not load here: {type(error).__name__}: {error}"
+        return {**found, "problem": reason}
+
+
+def _problem(patch: str, version: str, app: str) -> str:
+    """Why `patch` or `app` does not go with this saq; empty if they do."""
+    importlib.import_module("saq_chaos_worker.guard").install(NOWHERE)
+    if ":" in patch:
+        problem = _problem_of_class(patch)
+    else:
+        problem = str(importlib.import_module("saq_chaos_worker.patches").fits(patch, version))
+    return problem or (_problem_of_app(app) if app else "")
+
+
+def _problem_of_app(app: str) -> str:
+    try:
+        importlib.import_module("saq_chaos_worker.app").load_settings(app)
+    except Exception as error:
+        return f"{app}: {error}" if app not in str(error) else str(error)
+    return ""
 
 
 def _problem_of_class(patch: str) -> str:
@@ -76,4 +89,4 @@ def _problem_of_class(patch: str) -> str:
 
 if __name__ == "__main__":
     load_package()
-    sys.stdout.write(MARK + json.dumps(inspect(sys.argv[1], sys.argv[2])) + "\n")
+    sys.stdout.write(MARK + json.dumps(inspect(*sys.argv[1:4])) + "\n")
