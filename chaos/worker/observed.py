@@ -1,0 +1,135 @@
+"""The observing mapping that stands in for `Worker.job_task_contexts`.
+
+It delegates to whatever mapping is there (saq's dict, a patch's, a user's), stores saq's own
+context object (0.26.4 compares identity), and records which attempt's context came, went, was
+pushed out or was missed. The common path compares lengths only; what a set or a removal did beside
+its own slot is found by comparing all contexts that are still reachable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, MutableMapping
+from typing import Any
+
+from .events import Kind
+from .state import ATTEMPT, Attempt, Probe
+
+_SET = int(Kind.SLOT_SET)
+_REMOVED = int(Kind.SLOT_REMOVED)
+
+
+class ObservedContexts(MutableMapping[Any, Any]):
+    """A mapping that says what happens to it. Attributes it does not have are the inner one's."""
+
+    def __init__(self, probe: Probe, inner: Any) -> None:
+        self._probe = probe
+        self._inner = inner
+
+    def __setitem__(self, job: Any, context: Any) -> None:
+        inner = self._inner
+        before = len(inner)
+        inner[job] = context
+        attempt = ATTEMPT.get()
+        probe = self._probe
+        if attempt is None or not attempt.number:
+            return
+        attempt.context = context
+        attempt.reachable = True
+        probe.live[attempt.number] = attempt
+        probe.record(_SET, attempt.job, attempt.number)
+        if len(inner) == before:
+            self._find_lost(Kind.SLOT_OVERWRITTEN, attempt.number)
+        if job.function in probe.in_threads:
+            _watch_cancel(attempt, context["task"])
+
+    def __getitem__(self, job: Any) -> Any:
+        try:
+            return self._inner[job]
+        except KeyError:
+            self._missed(job)
+            raise
+
+    def get(self, job: Any, default: Any = None) -> Any:
+        """As the inner mapping's: saq asks with and without an attempt of its own."""
+        return self._inner.get(job, default)
+
+    def pop(self, job: Any, *default: Any) -> Any:
+        """As the inner mapping's."""
+        before = len(self._inner)
+        try:
+            context = self._inner.pop(job, *default)
+        except KeyError:
+            self._missed(job)
+            raise
+        if len(self._inner) != before:
+            self._removed(context)
+        return context
+
+    def __delitem__(self, job: Any) -> None:
+        before = len(self._inner)
+        context = self._inner.get(job)
+        try:
+            del self._inner[job]
+        except KeyError:
+            self._missed(job)
+            raise
+        if len(self._inner) != before:
+            self._removed(context)
+
+    def __contains__(self, job: object) -> bool:
+        return job in self._inner
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._inner)
+
+    def __len__(self) -> int:
+        return len(self._inner)
+
+    def values(self) -> Any:
+        """The inner mapping's."""
+        return self._inner.values()
+
+    def items(self) -> Any:
+        """The inner mapping's."""
+        return self._inner.items()
+
+    def __repr__(self) -> str:
+        return repr(self._inner)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)
+
+    def _missed(self, job: Any) -> None:
+        attempt = ATTEMPT.get()
+        if attempt is not None and attempt.probe is self._probe:
+            self._probe.record(Kind.SLOT_MISSED, job.key, attempt.number)
+
+    def _removed(self, context: Any) -> None:
+        """One context has left; usually the caller's own."""
+        attempt = ATTEMPT.get()
+        if attempt is not None and attempt.context is context and attempt.reachable:
+            attempt.reachable = False
+            number = attempt.number
+            self._probe.record(_REMOVED, attempt.job, number, 0, number)
+        else:
+            self._find_lost(Kind.SLOT_REMOVED, attempt.number if attempt is not None else 0)
+
+    def _find_lost(self, kind: Kind, by: int) -> None:
+        """Record each live attempt whose context can no longer be reached, and who did that."""
+        reachable = {id(context) for context in self._inner.values()}
+        for number, attempt in self._probe.live.items():
+            if attempt.reachable and id(attempt.context) not in reachable:
+                attempt.reachable = False
+                self._probe.record(kind, attempt.job, number, number=by)
+
+
+def _watch_cancel(attempt: Attempt, task: Any) -> None:
+    """A sync body's cancel ends in saq's wrapper around its thread: see it being asked for."""
+    original = task.cancel
+
+    def cancel(*args: Any, **kwargs: Any) -> Any:
+        if not task.done():
+            attempt.probe.cancelled(attempt)
+        return original(*args, **kwargs)
+
+    task.cancel = cancel

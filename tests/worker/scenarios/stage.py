@@ -1,0 +1,157 @@
+"""The stage on which scenarios run: inside a variant's own interpreter, which has no pytest.
+
+Bodies do nothing until the scenario says so, so every interleaving is written down, not waited for.
+Events go to a list, without stamps; an event is `[kind, job, attempt, call, number, text, code]`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+import json
+import logging
+import sys
+from pathlib import Path
+from typing import Any
+
+PACKAGE = Path(__file__).resolve().parents[3] / "chaos" / "worker"
+SECONDS = 10
+
+
+def load_package() -> None:
+    """Import the worker package by path, as a worker process does."""
+    spec = importlib.util.spec_from_file_location(
+        "saq_chaos_worker", PACKAGE / "__init__.py", submodule_search_locations=[str(PACKAGE)]
+    )
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["saq_chaos_worker"] = module
+    spec.loader.exec_module(module)
+
+
+class Events:
+    """A sink that keeps everything in order."""
+
+    def __init__(self) -> None:
+        self.rows: list[list[Any]] = []
+
+    def record(
+        self,
+        kind: int,
+        job: str = "",
+        attempt: int = 0,
+        call: int = 0,
+        number: int = 0,
+        text: str = "",
+        code: int = 0,
+    ) -> None:
+        self.rows.append([int(kind), job, attempt, call, number, text, int(code)])
+
+    def of(self, *kinds: str) -> list[list[Any]]:
+        """The events of these kinds, the kind by its name."""
+        from saq_chaos_worker.events import Kind
+
+        named = [[Kind(row[0]).name, *row[1:]] for row in self.rows]
+        return [row for row in named if row[0] in kinds] if kinds else named
+
+    def errors(self) -> list[dict[str, Any]]:
+        """The fields of each error, its traceback left out."""
+        found = []
+        for row in self.of("ERROR_RAISED"):
+            fields = json.loads(row[5])
+            fields.pop("traceback", None)
+            found.append({"job": row[1], "attempt": row[2], **fields})
+        return found
+
+
+class Log(logging.Handler):
+    """What saq logged as an exception: its type, in order."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.ERROR)
+        self.types: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if record.exc_info and record.exc_info[0]:
+            self.types.append(record.exc_info[0].__name__)
+
+
+class Body:
+    """One run of the job function, held until `go` is set."""
+
+    def __init__(self, ctx: dict[str, Any]) -> None:
+        self.job = ctx["job"]
+        self.began = asyncio.Event()
+        self.go = asyncio.Event()
+        self.cancels = 0
+        self.outcome = ""
+
+
+class Stage:
+    """A worker that is not started: the scenario calls `process()` and `abort()` itself."""
+
+    def __init__(self, worker: Any, queue: Any, bodies: list[Body], log: Log) -> None:
+        self.worker = worker
+        self.queue = queue
+        self.bodies = bodies
+        self.log = log
+
+    async def begin(self, count: int = 1) -> asyncio.Task[bool]:
+        """Start one `process()` call and wait until its body has begun."""
+        expected = len(self.bodies) + count
+        task = asyncio.create_task(self.worker.process(), name="process")
+        await until(lambda: len(self.bodies) == expected and self.bodies[-1].began.is_set())
+        return task
+
+    async def stale_retry(self, key: str) -> None:
+        """What a sweeper or a stopping worker does to a job that is still running here."""
+        await self.queue.retry(await self.queue.job(key), "swept")
+
+    async def status(self, key: str) -> str:
+        job = await self.queue.job(key)
+        return job.status.value if job else ""
+
+
+async def until(true: Any) -> None:
+    """Let the loop run until something is true."""
+    async with asyncio.timeout(SECONDS):
+        while not true():
+            await asyncio.sleep(0.001)
+
+
+async def make_stage(patch: str, url: str, name: str, **options: Any) -> Stage:
+    """A fresh queue and a worker of the patch's class, with the one function `hold`.
+
+    The server is the test's own: what an earlier scenario left in it is thrown away.
+    """
+    from saq.queue.redis import RedisQueue
+    from saq_chaos_worker import worker_class
+
+    bodies: list[Body] = []
+    queue = RedisQueue.from_url(url, name=name)
+    await queue.connect()
+    await queue.redis.flushdb()
+
+    async def hold(ctx: dict[str, Any], stubborn: bool = False) -> str:
+        body = Body(ctx)
+        bodies.append(body)
+        body.began.set()
+        while True:
+            try:
+                await body.go.wait()
+                body.outcome = "done"
+                return "done"
+            except asyncio.CancelledError:
+                body.cancels += 1
+                if not stubborn:
+                    body.outcome = "cancelled"
+                    raise
+
+    functions = [("hold", hold), *options.pop("functions", [])]
+    worker = worker_class(patch)(queue, functions, **options)
+    log = Log()
+    logger = logging.getLogger("saq")
+    logger.handlers[:] = [log]
+    logger.propagate = False
+    return Stage(worker, queue, bodies, log)
