@@ -12,6 +12,7 @@ import socket
 import subprocess
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -37,16 +38,29 @@ class RunningServer:
 @pytest.fixture
 def redis_server(tmp_path: Path) -> Iterator[RunningServer]:
     """A Redis server on a free loopback port, with an empty folder of its own."""
-    folder = tmp_path / "redis-server"
+    with serving(tmp_path / "redis-server") as server:
+        yield server
+
+
+@pytest.fixture
+def other_redis_server(tmp_path: Path) -> Iterator[RunningServer]:
+    """A second server: one that a run must not touch."""
+    with serving(tmp_path / "other-redis-server") as server:
+        yield server
+
+
+@contextmanager
+def serving(folder: Path, port: int = 0) -> Iterator[RunningServer]:
+    """A Redis server with an empty data set, on `port` or a free one, stopped at the end."""
     folder.mkdir()
     for _ in range(5):
-        port = _free_port()
-        argv = [str(find_server()), "--bind", "127.0.0.1", "--port", str(port), "--save", ""]
+        chosen = port or _free_port()
+        argv = [str(find_server()), "--bind", "127.0.0.1", "--port", str(chosen), "--save", ""]
         argv += ["--appendonly", "no", "--dir", str(folder)]
         with (folder / "log").open("ab") as log, subprocess.Popen(argv, stdout=log) as process:
             try:
-                if _answers(process, port):
-                    yield RunningServer(f"redis://127.0.0.1:{port}/0", port, process.pid)
+                if _answers(process, chosen):
+                    yield RunningServer(f"redis://127.0.0.1:{chosen}/0", chosen, process.pid)
                     return
             finally:
                 process.kill()

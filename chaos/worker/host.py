@@ -133,20 +133,20 @@ def make_worker(config: Config, settings: dict[str, Any]) -> Any:
             f"the app's settings have {', '.join(unknown)}, which saq {saq.__version__} does not"
             f" know: it takes {', '.join(sorted(known))}"
         )
-    overrides = {name: value for name, value in _overrides(config).items() if name in known}
+    given = {**settings, **_overrides(config, settings)}
     try:
-        return worker_class(**{**settings, **overrides})
+        return worker_class(**{name: value for name, value in given.items() if name in known})
     except Exception as error:
         raise HostError(f"saq's Worker refused its settings: {describe(error)}") from error
 
 
-def _overrides(config: Config) -> dict[str, Any]:
-    timers = config.timers and {name: whole(value) for name, value in config.timers.items()}
-    grace = None if config.grace_s is None else whole(config.grace_s)
+def _overrides(config: Config, settings: dict[str, Any]) -> dict[str, Any]:
+    """What the plan says; where it says nothing, the app's own or saq's value stands."""
+    timers = {name: whole(value) for name, value in (config.timers or {}).items()}
     overrides = {
         "concurrency": config.concurrency,
-        "timers": timers,
-        "shutdown_grace_period_s": grace,
+        "timers": {**(settings.get("timers") or {}), **timers} or None,
+        "shutdown_grace_period_s": None if config.grace_s is None else whole(config.grace_s),
         "cancellation_hard_deadline_s": config.deadline_s,
     }
     return {name: value for name, value in overrides.items() if value is not None}

@@ -36,6 +36,7 @@ from .recorder import Recorder
 COMMANDS_MAX = 512
 LINE_SIZE_MAX = 64 << 20
 FINISH_S_MAX = 5.0
+STOP_S_MAX = 1.0
 BATCH = 500
 SWEEP_LOCK_S = 1
 WAIT_S_MIN = 0.001  # saq waits for ever if told 0
@@ -78,7 +79,7 @@ class Producer:
         stopping.cancel()
         reading.cancel()
         await asyncio.wait((reading, stopping))
-        await self._finish()
+        await self._finish(STOP_S_MAX if told_to_stop.is_set() else FINISH_S_MAX)
 
     async def _read(self, lines: asyncio.StreamReader) -> None:
         number = 0
@@ -99,16 +100,16 @@ class Producer:
         del self._tasks[number]
         self._room.release()
 
-    async def _finish(self) -> None:
+    async def _finish(self, within_s: float) -> None:
         """Let what is in flight finish, and cancel what does not."""
         tasks = list(self._tasks.values())
         if not tasks:
             return
-        _, late = await asyncio.wait(tasks, timeout=FINISH_S_MAX)
+        _, late = await asyncio.wait(tasks, timeout=within_s)
         for task in late:
             task.cancel()
         if late:
-            await asyncio.wait(late, timeout=FINISH_S_MAX)
+            await asyncio.wait(late, timeout=STOP_S_MAX)
 
     async def _carry_out(self, line: bytes) -> None:
         call = 0

@@ -1,0 +1,1 @@
+"""Sends chat messages from a saq queue, one chat at a time."""
