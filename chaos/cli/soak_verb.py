@@ -30,6 +30,13 @@ from chaos.cli.params import Duration, OneOf
     "on --baseline.",
 )
 @click.option("--baseline", metavar="PATCH@SAQ", help="The variant to compare with.")
+@click.option(
+    "--order",
+    type=OneOf("side-by-side", "in-turn"),
+    help="Whether variants run at the same time.",
+)
+@click.option("--workers", type=click.IntRange(min=1), help="Worker processes of each variant.")
+@click.option("--concurrency", type=click.IntRange(min=1), help="Jobs at a time in each worker.")
 @click.option("--app", metavar="MODULE:SETTINGS", help="Your own saq settings, run in isolation.")
 @click.option(
     "--python",
@@ -81,5 +88,5 @@ def command(plan: str, **options: Any) -> int:
 
     request = soaking.request(plan, options)
     with progress.make(quiet=options["quiet"], no_colour=options["no_colour"]) as display:
-        verdict = soaking.run(request, display)
-    return soaking.report(request, verdict, options)
+        result = soaking.run(request, display)
+    return soaking.report(result, options)

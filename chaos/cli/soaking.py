@@ -2,34 +2,27 @@
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 import shutil
 import signal
 import sys
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
-from chaos import plan_file
 from chaos.cli import output
 from chaos.errors import UsageError
 from chaos.history import History
+from chaos.plan_file import Overrides, load
 from chaos.reports import files, markdown, text, verdict_json, words
-from chaos.request import Observer, SoakRequest, repeat_command
-from chaos.run import soak
+from chaos.request import Observer, SoakRequest
+from chaos.soak import SoakResult, soak
 from chaos.verdict import Verdict
 
-_OVERRIDES = ("seed", "duration", "drain", "gate", "baseline")
 
-
-def overrides(options: dict[str, Any]) -> dict[str, Any]:
-    """The keys of a plan that the command line sets, as a plan file would write them."""
-    given = {name: options[name] for name in _OVERRIDES if options.get(name) is not None}
-    if options.get("variants"):
-        given["variants"] = list(options["variants"])
-    return given
+def overrides(options: dict[str, Any]) -> Overrides:
+    """What the command line sets over the plan."""
+    given = {field.name: options.get(field.name) for field in fields(Overrides)}
+    return Overrides(**{**given, "variants": options["variants"] or None})
 
 
 def request(plan: str, options: dict[str, Any]) -> SoakRequest:
@@ -45,7 +38,7 @@ def request(plan: str, options: dict[str, Any]) -> SoakRequest:
             "Say so with --allow-external, or leave --redis-url away to get one of our own"
         )
     return SoakRequest(
-        plan=plan_file.load(plan, overrides(options)),
+        plan=load(plan, overrides(options)),
         runs_dir=options["run_dir"],
         app=options["app"],
         python=options["python"],
@@ -56,44 +49,30 @@ def request(plan: str, options: dict[str, Any]) -> SoakRequest:
     )
 
 
-def run(wanted: SoakRequest, observer: Observer) -> Verdict:
-    """Make the run. ^C and SIGTERM end it early: it heals, and judges what it has seen.
+def run(wanted: SoakRequest, observer: Observer) -> SoakResult:
+    """Make the run. Once it goes on, ^C and SIGTERM end it early: it heals and is judged.
 
     Raises:
-        KeyboardInterrupt: it ended so early that there is nothing to judge.
+        KeyboardInterrupt: it was ended before anything ran, so there is nothing to judge.
     """
-    try:
-        return asyncio.run(_run(wanted, observer))
-    except asyncio.CancelledError:
-        raise KeyboardInterrupt from None
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    return soak(wanted, observer)
 
 
-async def _run(wanted: SoakRequest, observer: Observer) -> Verdict:
-    task = asyncio.current_task()
-    assert task is not None
-    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
-    return await soak(wanted, observer)
-
-
-def report(wanted: SoakRequest, verdict: Verdict, options: dict[str, Any]) -> int:
+def report(result: SoakResult, options: dict[str, Any]) -> int:
     """Write the report files and the answer.
 
     Returns:
         The exit code.
     """
-    run_dir = wanted.runs_dir / verdict.run
-    if not verdict.repeat:
-        again = repeat_command(wanted, run_dir / "plan.yaml")
-        verdict = msgspec.structs.replace(verdict, repeat=again)
-    history = _history(run_dir)
-    files.write(run_dir, verdict, history)
-    show(verdict, history, run_dir, options)
-    return words.exit_code(verdict)
+    files.write(result.folder, result.verdict, result.history)
+    show(result.verdict, result.history, result.folder, options)
+    if result.failure is not None:
+        output.say(f"saq-chaos: {result.failure}")
+    return words.exit_code(result.verdict)
 
 
-def show(
-    verdict: Verdict, history: History | None, run_dir: Path | None, options: dict[str, Any]
-) -> None:
+def show(verdict: Verdict, history: History, run_dir: Path | None, options: dict[str, Any]) -> None:
     """Write the answer to stdout: the final table, or JSON; and the Markdown summary if asked."""
     if options.get("summary"):
         with options["summary"].open("a", encoding="utf-8") as file:
@@ -104,11 +83,3 @@ def show(
     colour = output.wants_colour(sys.stdout, options["no_colour"])
     width = shutil.get_terminal_size((110, 24)).columns
     output.answer(text.render(verdict, history, run_dir=run_dir, width=width, colour=colour))
-
-
-def _history(run_dir: Path) -> History | None:
-    """The stored history, if the run came far enough to have one."""
-    with contextlib.suppress(FileNotFoundError):
-        if (run_dir / "history.jsonl").stat().st_size:
-            return History.read(run_dir / "history.jsonl")
-    return None

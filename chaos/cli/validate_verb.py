@@ -18,7 +18,7 @@ def command(plan: str) -> int:
     from chaos import plan_file, variants
     from chaos.clock import format_duration
 
-    read = plan_file.load(plan, {})
+    read = plan_file.load(plan)
     names = ", ".join(variant.text for variant in variants.parse_all(read.variants))
     output.answer(
         f"{read.plan}: fine. {format_duration(read.duration_us)} of load and faults, then at most "

@@ -35,6 +35,14 @@ EXIT_MEANINGS = {
 }
 _GATE_EXIT = {Outcome.VALID: 0, Outcome.INVALID: 1, Outcome.UNKNOWN: 3}
 _HEADLINES = {Outcome.VALID: "PASSED", Outcome.INVALID: "FAILED", Outcome.UNKNOWN: "UNKNOWN"}
+_ENDED = {
+    "interrupted": "INTERRUPTED: what was seen so far is judged",
+    "failed": "WORLD FAILED: no verdict on saq can be drawn",
+}
+_ENDED_EARLY = {
+    "aborted": " (ended early: a threshold failed)",
+    "limit": " (ended early: a limit of the plan was reached)",
+}
 _HIDDEN_FIELDS = ("n", "t_us", "host", "traceback")
 
 
@@ -46,11 +54,11 @@ def exit_code(verdict: Verdict) -> int:
 
 def headline(verdict: Verdict) -> str:
     """One sentence that answers "may this ship?"."""
-    if verdict.ended == "interrupted":
-        return f"INTERRUPTED: what was seen so far is judged; {_gate_answer(verdict.gate)}"
-    if verdict.ended == "failed":
-        return f"WORLD FAILED: no verdict on saq can be drawn; {_gate_answer(verdict.gate)}"
-    return f"{_HEADLINES[verdict.gate.outcome]}: {_gate_answer(verdict.gate)}"
+    answer = _gate_answer(verdict.gate)
+    if verdict.ended in _ENDED:
+        return f"{_ENDED[verdict.ended]}; {answer}"
+    early = _ENDED_EARLY.get(verdict.ended, "")
+    return f"{_HEADLINES[verdict.gate.outcome]}: {answer}{early}"
 
 
 def _gate_answer(gate: GateVerdict) -> str:
