@@ -52,11 +52,13 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         findings: every violation.
         exposure: how often the claim was put at risk (what a rate is per).
+        exposure_name: the counter that `exposure` is, where it is not the checker's usual one.
         unknown: why nothing can be said, if so; findings still make it INVALID.
     """
 
     findings: tuple[Finding, ...] = ()
     exposure: int = 0
+    exposure_name: str = ""
     unknown: str = ""
 
 
@@ -99,7 +101,14 @@ class ThresholdVerdict(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class VariantVerdict(msgspec.Struct, frozen=True, kw_only=True):
-    """All that is said about one variant."""
+    """All that is said about one variant.
+
+    Attributes:
+        reasons: why the outcome is not VALID, one sentence each.
+        incomplete: why the run as a whole proves nothing here (cut short, nothing ran), if so;
+            these stand among the reasons too.
+        first_key_error_us: time from the first enqueue to the first KeyError of saq's own.
+    """
 
     variant: str
     outcome: Outcome
@@ -108,6 +117,7 @@ class VariantVerdict(msgspec.Struct, frozen=True, kw_only=True):
     thresholds: tuple[ThresholdVerdict, ...] = ()
     counters: dict[str, float] = {}
     reasons: tuple[str, ...] = ()
+    incomplete: tuple[str, ...] = ()
     server: str = ""
     first_key_error_us: int | None = None
 
@@ -138,7 +148,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def rate_upper_bound(count: int, exposure: int) -> float:
-    """Upper 95 % bound of a rate of `count` in `exposure`: 3/n for none, else Wilson's score bound."""
+    """Upper 95 % bound of a rate of `count` in `exposure`: 3/n for none, else Wilson's."""
     if exposure <= 0:
         return math.inf
     if count == 0:
@@ -170,16 +180,3 @@ def rate_is_higher_p(count: int, exposure: int, base_count: int, base_exposure: 
     )  # fmt: skip
     return min(1.0, math.fsum(tail))
 
-
-SIGNIFICANCE = 0.01
-
-
-def strict_gate(variants: Iterable[VariantVerdict]) -> GateVerdict:
-    """Passes if every variant is VALID: all required promises, exposures and thresholds."""
-    variants = tuple(variants)
-    reasons = tuple(
-        f"{variant.variant}: {reason}" for variant in variants for reason in variant.reasons
-    )
-    return GateVerdict(
-        gate="strict", outcome=worst(variant.outcome for variant in variants), reasons=reasons
-    )

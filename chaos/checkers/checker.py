@@ -1,4 +1,4 @@
-"""What a checker is: a pure function over a plan and one variant's history that judges one claim."""
+"""What a checker is: a pure function over a plan and one variant's history, for one claim."""
 
 from __future__ import annotations
 

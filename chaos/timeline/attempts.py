@@ -159,13 +159,20 @@ class Overlaps:
 
 
 class Attempts:
-    """All attempts of one variant, in the order in which they began."""
+    """All attempts of one variant, in the order in which they began.
+
+    Attributes:
+        contexts: contexts registered.
+        repeats: attempts after the first of their enqueue.
+        meetings: other attempts that began while one of their key was alive.
+    """
 
     def __init__(self, slack_us: int) -> None:
         self.by_id: dict[str, Attempt] = {}
         self.collisions: list[Collision] = []
         self.contexts = 0
         self.repeats = 0
+        self.meetings = 0
         self.overlaps = Overlaps(slack_us, lambda attempt: attempt.over)
         self.body_overlaps = Overlaps(slack_us, lambda attempt: attempt.body_over)
         self._alive: dict[str, list[Attempt]] = {}
@@ -177,6 +184,7 @@ class Attempts:
         self.repeats += repeat
         if host_gone is None:
             alive = self._alive.setdefault(event.job, [])
+            self.meetings += bool(alive) and not repeat
             self.overlaps.began(attempt, event, alive)
             alive.append(attempt)
         return attempt

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import msgspec
 
-from chaos.event import CallInvoked, CallReturned
+from chaos.event import CallInvoked, CallReturned, Event
 
 _EMPTY_IS_A_REFUSAL = ("enqueue", "dequeue")
 
@@ -104,11 +104,11 @@ class Calls:
         ]
 
 
-def later(event_host: str, event_n: int, event_us: int, call: Call, slack_us: int) -> bool:
-    """Whether something surely came after `call` returned: by order on a host, by a gap across."""
+def later(event: Event, call: Call, slack_us: int) -> bool:
+    """Whether `event` surely came after `call` returned: by order on a host, by a gap across."""
     returned = call.returned
     if returned is None:
         return False
-    if event_host == returned.host:
-        return (event_us, event_n) > (returned.t_us, returned.n)
-    return event_us > returned.t_us + slack_us
+    if event.host == returned.host:
+        return (event.t_us, event.n) > (returned.t_us, returned.n)
+    return event.t_us > returned.t_us + slack_us

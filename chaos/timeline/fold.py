@@ -58,6 +58,14 @@ class Timeline:
         if handler is not None:
             handler(event)
 
+    def repeats(self) -> int:
+        """Attempts that followed or met another one: what can run while another runs."""
+        return self.attempts.repeats + self.attempts.meetings
+
+    def jobs_finished(self) -> int:
+        """Jobs for which a terminal status was recorded."""
+        return sum(self.tally.finished.values())
+
     def _subscribe(self) -> dict[type[e.Event], Callable[[Any], None]]:
         return {
             e.HostBegan: self._host_began,
@@ -211,8 +219,10 @@ class Timeline:
     def _body_began(self, event: e.BodyBegan) -> None:
         attempt = self._attempt(event)
         if attempt.body_began is None:
-            self.attempts.body_began(attempt, event)
+            job = self.jobs.of(attempt.job, attempt.began.enqueue)
+            self.tally.jobs_run += all(other.body_began is None for other in job.attempts)
             self.tally.bodies += 1
+            self.attempts.body_began(attempt, event)
 
     def _body_cancelled(self, event: e.BodyCancelled) -> None:
         self.aborts.cancelled(self._attempt(event), event)

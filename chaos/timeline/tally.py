@@ -49,6 +49,7 @@ class Tally:
         self.swept = 0
         self.swept_live = 0
         self.bodies = 0
+        self.jobs_run = 0
         self.retries = 0
         self.enqueues = dict.fromkeys(ENQUEUE_OUTCOMES, 0)
         self.attempts = dict.fromkeys(ATTEMPT_OUTCOMES, 0)
