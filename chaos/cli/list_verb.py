@@ -46,12 +46,26 @@ def _checkers() -> Rows:
     return [(checker.name, checker.claim) for checker in CHECKERS]
 
 
+def _exposures() -> Rows:
+    from chaos.counters import EXPOSURES
+
+    return list(EXPOSURES.items())
+
+
+def _counters() -> Rows:
+    from chaos.counters import COUNTERS
+
+    return list(COUNTERS.items())
+
+
 TOPICS: dict[str, Callable[[], Rows]] = {
     "plans": _plans,
     "variants": _variants,
     "faults": _faults,
     "workloads": _workloads,
     "checkers": _checkers,
+    "exposures": _exposures,
+    "counters": _counters,
 }
 
 

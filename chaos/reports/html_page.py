@@ -118,8 +118,7 @@ def _counters(variants: tuple[VariantVerdict, ...]) -> Iterator[str]:
     yield "<h2>Counters</h2>"
     rows: list[tuple[str, ...]] = []
     for name in names:
-        values = (one.counters.get(name) for one in variants)
-        shown = ("-" if value is None else words.number(value) for value in values)
+        shown = (words.counter(name, one.counters.get(name)) for one in variants)
         rows.append((html(words.spoken(name)), *(_number(text) for text in shown)))
     if any(first is not None for first in firsts):
         shown = ("-" if first is None else words.seconds(first) for first in firsts)

@@ -1,7 +1,7 @@
 """The final table on a terminal, and the same text in a log file.
 
     headline
-    variants × promises, counters          what happened, side by side
+    variants × promises, chief counters    what happened, side by side
     exposures and bounds                   how much a 0 is worth
     findings with their events             the evidence
     the gate's reasons, exit code, run directory, the command that repeats it
@@ -21,6 +21,12 @@ from chaos.verdict import Outcome, PromiseVerdict, VariantVerdict, Verdict
 
 _COLOURS = {Outcome.VALID: "32", Outcome.UNKNOWN: "33", Outcome.INVALID: "31"}
 _FINDINGS_SHOWN = 1
+_COUNTERS = (
+    "attempts", "slot_collisions", "key_errors", "internal_errors", "orphaned_contexts",
+    "body_overlaps", "aborts", "aborts_honoured", "aborts_late", "aborts_ignored", "aborts_lost",
+    "aborts_misdirected", "aborts_stray", "sweeps", "swept_live", "restarts", "kills", "crashes",
+    "retries", "jobs_complete", "jobs_failed", "jobs_aborted", "job_wait_p99",
+)  # fmt: skip
 _FIRST_COLUMN_MIN = 22
 
 Paint = Callable[[str, Outcome], str]
@@ -123,6 +129,7 @@ def _rows(variants: Sequence[VariantVerdict]) -> list[Row]:
     counters: list[Row] = [
         (words.spoken(name), tuple(_counter_cell(one, name) for one in variants))
         for name in words.counter_names(variants)
+        if name in _COUNTERS
     ]
     first: list[Row] = []
     if any(one.first_key_error_us is not None for one in variants):
@@ -137,8 +144,7 @@ def _promise_cell(variant: VariantVerdict, name: str) -> tuple[str, Outcome | No
 
 
 def _counter_cell(variant: VariantVerdict, name: str) -> tuple[str, None]:
-    value = variant.counters.get(name)
-    return ("-" if value is None else words.number(value)), None
+    return words.counter(name, variant.counters.get(name)), None
 
 
 def _first_cell(variant: VariantVerdict) -> tuple[str, None]:

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 
 import msgspec
 
+from chaos.counters import is_time
 from chaos.event import Event
 from chaos.history import History
 from chaos.reports.escape import terminal
@@ -43,6 +44,7 @@ _ENDED_EARLY = {
     "aborted": " (ended early: a threshold failed)",
     "limit": " (ended early: a limit of the plan was reached)",
 }
+ALWAYS_SHOWN = ("attempts", "slot_collisions", "key_errors", "orphaned_contexts")
 _HIDDEN_FIELDS = ("n", "t_us", "host", "traceback")
 
 
@@ -82,6 +84,13 @@ def percent(rate: float) -> str:
     if value >= 10:
         return f"{value:.1f} %".replace(".0 ", " ")
     return f"{value:.2f} %" if value >= 0.01 or not value else f"{value:.1g} %"
+
+
+def counter(name: str, value: float | None) -> str:
+    """A counter's value in a table: times with their unit, `-` if there was nothing to measure."""
+    if value is None:
+        return "-"
+    return f"{value:.3g} s" if is_time(name) else number(value)
 
 
 def number(value: float) -> str:
@@ -135,11 +144,14 @@ def promise_names(variants: Iterable[VariantVerdict]) -> tuple[str, ...]:
 
 
 def counter_names(variants: Iterable[VariantVerdict]) -> tuple[str, ...]:
-    """Every counter that is not zero on every variant: a row of zeros tells nobody anything."""
+    """Every counter that is not zero on every variant: a row of zeros tells nobody anything.
+
+    Those of `ALWAYS_SHOWN` stay: that they are zero is the answer.
+    """
     seen: dict[str, bool] = {}
     for variant in variants:
         for name, value in variant.counters.items():
-            seen[name] = seen.get(name, False) or value != 0
+            seen[name] = seen.get(name, name in ALWAYS_SHOWN) or value != 0
     return tuple(name for name, interesting in seen.items() if interesting)
 
 
