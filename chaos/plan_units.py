@@ -80,27 +80,31 @@ _POSITIVE_PATTERN = r"^\s*(?=[0-9.]*[1-9])\d+(\.\d+)?\s*(us|ms|s|m|h)\s*$"
 _RATE_PATTERN = r"^\s*(?=[0-9.]*[1-9])\d+(\.\d+)?\s*/\s*[smh]\s*$"
 
 
-def _text_in_schema(pattern: str, example: str) -> WithJsonSchema:
-    return WithJsonSchema({"type": "string", "pattern": pattern, "examples": [example]})
+def _text(what: str, pattern: str, example: str) -> WithJsonSchema:
+    return WithJsonSchema(
+        {"type": "string", "title": what, "pattern": pattern, "examples": [example]}
+    )
 
 
 _AS_DURATION = PlainSerializer(format_duration, return_type=str, when_used="json")
 _READ_DURATION = BeforeValidator(_duration)
 
-Duration = Annotated[int, _READ_DURATION, _AS_DURATION, _text_in_schema(_DURATION_PATTERN, "250ms")]
+Duration = Annotated[
+    int, _READ_DURATION, _AS_DURATION, _text("duration", _DURATION_PATTERN, "250ms")
+]
 PositiveDuration = Annotated[
     int,
     AfterValidator(_positive),
     _READ_DURATION,
     _AS_DURATION,
-    _text_in_schema(_POSITIVE_PATTERN, "250ms"),
+    _text("duration above 0", _POSITIVE_PATTERN, "250ms"),
 ]
 WholeSeconds = Annotated[
     int,
     AfterValidator(_whole_seconds),
     _READ_DURATION,
     _AS_DURATION,
-    _text_in_schema(_DURATION_PATTERN, "60s"),
+    _text("whole seconds", _DURATION_PATTERN, "60s"),
 ]
 PositiveSeconds = Annotated[
     int,
@@ -108,11 +112,11 @@ PositiveSeconds = Annotated[
     AfterValidator(_whole_seconds),
     _READ_DURATION,
     _AS_DURATION,
-    _text_in_schema(_POSITIVE_PATTERN, "60s"),
+    _text("whole seconds above 0", _POSITIVE_PATTERN, "60s"),
 ]
 Interval = Annotated[
     int,
     BeforeValidator(_interval),
     PlainSerializer(format_rate, return_type=str, when_used="json"),
-    _text_in_schema(_RATE_PATTERN, "20/s"),
+    _text("rate", _RATE_PATTERN, "20/s"),
 ]
