@@ -102,16 +102,17 @@ def is_time(name: str) -> bool:
 
 
 def values(timeline: Timeline) -> dict[str, float]:
-    """Every counter of one variant up to now, in the order of `COUNTERS`."""
-    found = {
-        **_attempts(timeline),
-        **_errors_and_orphans(timeline),
-        **_jobs(timeline),
-        **_aborts(timeline),
-        **_disturbances(timeline),
-        **_times("job_wait", timeline.tally.wait),
-        **_times("job_run", timeline.tally.run),
-    }
+    """Every counter of one variant up to now, in the order of `COUNTERS`. Safe from any thread."""
+    with timeline.lock:
+        found = {
+            **_attempts(timeline),
+            **_errors_and_orphans(timeline),
+            **_jobs(timeline),
+            **_aborts(timeline),
+            **_disturbances(timeline),
+            **_times("job_wait", timeline.tally.wait),
+            **_times("job_run", timeline.tally.run),
+        }
     return {name: float(found[name]) for name in COUNTERS if name in found}
 
 
@@ -180,7 +181,7 @@ def _disturbances(timeline: Timeline) -> dict[str, float]:
         "kills": timeline.hosts.kills(),
         "crashes": restarts["crash"],
         "faults": len(timeline.faults.windows),
-        "faults_active": sum(timeline.faults.active().values()),
+        "faults_active": sum(timeline.faults.active_counts().values()),
     }
 
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from chaos import thresholds
 from chaos.checkers import by_name
@@ -38,7 +39,14 @@ FINDINGS_KEPT = 20
 ALWAYS_SHOWN = ("slot_collisions",)
 
 
-def judge(plan: Plan, history: History) -> tuple[VariantVerdict, ...]:
+class Judged(NamedTuple):
+    """The verdicts of all variants and the timelines that they were drawn from, in one order."""
+
+    variants: tuple[VariantVerdict, ...]
+    timelines: tuple[Timeline, ...]
+
+
+def judge(plan: Plan, history: History) -> Judged:
     """Judge every variant of a history, in the order in which the run named them.
 
     Raises:
@@ -46,7 +54,15 @@ def judge(plan: Plan, history: History) -> tuple[VariantVerdict, ...]:
     """
     checkers = [by_name(name) for name in plan.promises]
     timelines = fold(history, plan.slack_us)
-    return tuple(_judge_variant(plan, timeline, checkers) for timeline in timelines)
+    variants = tuple(_judge_variant(plan, timeline, checkers) for timeline in timelines)
+    return Judged(variants, timelines)
+
+
+def failed_early(plan: Plan, timeline: Timeline) -> tuple[str, ...]:
+    """The thresholds with `abort_on_fail` that a run which still goes on has failed for good."""
+    if not any(threshold.abort_on_fail for threshold in plan.thresholds):
+        return ()
+    return thresholds.failed_early(plan, values(timeline))
 
 
 def fold(history: History, slack_us: int) -> tuple[Timeline, ...]:

@@ -78,19 +78,20 @@ def judge(plan: Plan, counters: Mapping[str, float]) -> tuple[ThresholdVerdict, 
     return tuple(parse(threshold.that).judge(counters) for threshold in plan.thresholds)
 
 
-def aborting(plan: Plan, counters: Mapping[str, float]) -> str:
-    """The first threshold with `abort_on_fail` that these counters fail; empty if none does.
+def failed_early(plan: Plan, counters: Mapping[str, float]) -> tuple[str, ...]:
+    """The thresholds with `abort_on_fail` that these counters fail while the run still goes on.
 
-    Made for a run that still goes on: one that can only be judged at its end, because its counter
-    may still grow (`slot_collisions >= 300`), does not end the run before.
+    One that can only be judged at the end, because its counter may still grow into it
+    (`slot_collisions >= 300`, `kills == 3`), is not among them before that.
     """
+    failed: list[str] = []
     for spec in plan.thresholds:
         threshold = parse(spec.that)
         if spec.abort_on_fail and threshold.can_abort:
             verdict = threshold.judge(counters)
             if verdict.outcome is Outcome.INVALID and _is_final(threshold, verdict.value):
-                return f"{threshold.text} (it is {_plain(verdict.value)})"
-    return ""
+                failed.append(f"{threshold.text} (it is {verdict.value:g})")
+    return tuple(failed)
 
 
 def _is_final(threshold: Threshold, value: float | None) -> bool:
@@ -120,7 +121,3 @@ def _there_are(counter: str) -> str:
 
 def _list(names: Iterable[str]) -> str:
     return ", ".join(names)
-
-
-def _plain(value: float | None) -> str:
-    return "unknown" if value is None else f"{value:g}"

@@ -14,8 +14,8 @@ saq looks each interval, at jobs that have run for longer than one. While a faul
 the server within the bound, it is counted anew from the end of that fault. A cancel for a shutdown
 counts as delivered, so an aborted attempt that a stopping worker re-queues is `ignored`.
 
-A cancel cannot be seen inside a pool thread: such an attempt is `honoured` if it was recorded
-ABORTED, whenever that was, and `lost` if it outran the bound without.
+A cancel never arrives in a pool thread; there it counts as delivered when the worker asks for it. If
+that could not be seen, a thread's attempt is `honoured` if it was recorded ABORTED, whenever it was.
 
 Two more outcomes are not about a pair but about a cancel: `misdirected`, for an abort that was
 acknowledged before the cancelled attempt began; and `stray`, for no abort, timeout or shutdown of
@@ -215,12 +215,12 @@ class Aborts:
 
     def _wrong_cancel(self, attempt: Attempt, cancel: BodyCancelled) -> WrongCancel | None:
         """Why the attempt should not have had this cancel, or None if it had a cause of its own."""
+        if cancel is not attempt.cancels[0]:
+            return None  # it was ending already
         if cancel.aborted is None:
             if attempt.timed_out or self._hosts[attempt.host].stopping_at(cancel):
                 return None
             return WrongCancel(outcome="stray", attempt=attempt, cancel=cancel)
-        if cancel is not attempt.cancels[0] and attempt.cancels[0].aborted is not None:
-            return None
         earlier: Call | None = None
         for abort in reversed(self._by_key.get(attempt.job, [])):
             slack_us = 0 if abort.host == attempt.host else self._slack_us

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -23,9 +24,12 @@ class Timeline:
     Args:
         variant: the variant's label, as it stands in host names.
         slack_us: how far the clocks of two hosts may be apart.
+
+    `lock` is held while an event is folded; whoever reads from another thread holds it too.
     """
 
     def __init__(self, variant: str, slack_us: int) -> None:
+        self.lock = threading.RLock()
         self.variant = variant
         self.slack_us = slack_us
         self.events = 0
@@ -52,11 +56,12 @@ class Timeline:
 
     def feed(self, event: e.Event) -> None:
         """Fold one event. Events of one host come in that host's order, all by their stamps."""
-        self.events += 1
-        self.now_us = max(self.now_us, event.t_us)
         handler = self._handlers.get(type(event))
-        if handler is not None:
-            handler(event)
+        with self.lock:
+            self.events += 1
+            self.now_us = max(self.now_us, event.t_us)
+            if handler is not None:
+                handler(event)
 
     def repeats(self) -> int:
         """Attempts that followed or met another one: what can run while another runs."""

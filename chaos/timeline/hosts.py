@@ -130,8 +130,12 @@ class Faults:
         """The windows of these faults, in order."""
         return [one for one in self.windows.values() if one.injected.fault in faults]
 
-    def active(self) -> dict[str, int]:
-        """How many injections of each fault are open now, by name in order of first appearance."""
+    def active(self) -> tuple[str, ...]:
+        """The faults that are injected and not healed, in the order of their first injection."""
+        return tuple(name for name, count in self.active_counts().items() if count)
+
+    def active_counts(self) -> dict[str, int]:
+        """How many injections of each fault are open now, also 0 for one that is healed."""
         counts: dict[str, int] = {}
         for window in self.windows.values():
             name = window.injected.fault

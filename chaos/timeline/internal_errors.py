@@ -82,20 +82,14 @@ class InternalErrors:
             if (seen.host, seen.where, seen.kind) == (event.host, event.task, error):
                 seen.events.append(event)
                 return
-        seen = self._add(None, event, error or "upkeep-ended", event.task)
-        seen.message = event.error
-        seen.events.append(event)
+        self._add(None, event, error or "upkeep-ended", event.task).events.append(event)
 
     def _same(self, event: ErrorRaised, key: tuple[str, ...]) -> InternalError | None:
         """The error that this event is another sight of."""
         if event.attempt:
             return self._errors.get(key)
         for seen in reversed(self._errors.values()):
-            if (seen.host, seen.message) != (event.host, event.message):
-                continue
-            upkeep = isinstance(seen.first, UpkeepEnded) and seen.where == event.where
-            again = event.where == "loop" and not any(_from_loop(one) for one in seen.events)
-            if seen.kind == event.error and (upkeep or again):
+            if (seen.host, seen.kind) == (event.host, event.error) and _continues(seen, event):
                 return seen
         return None
 
@@ -114,5 +108,10 @@ def _of_attempt(attempt: str, error: str) -> tuple[str, ...]:
     return ("attempt", attempt, error)
 
 
-def _from_loop(event: Event) -> bool:
-    return isinstance(event, ErrorRaised) and event.where == "loop"
+def _continues(seen: InternalError, event: ErrorRaised) -> bool:
+    """Whether an error without an attempt is one already seen: an upkeep task's, or collected."""
+    if isinstance(seen.first, UpkeepEnded) and len(seen.events) == 1:
+        return seen.where == event.where
+    if event.where != "loop" or seen.message != event.message:
+        return False
+    return not any(isinstance(one, ErrorRaised) and one.where == "loop" for one in seen.events)
