@@ -150,8 +150,11 @@ class Producer:
         if function not in self._functions:
             raise ValueError(f"no function {function!r}: there are {', '.join(self._functions)}")
         arguments = _job_options(command.get("options") or {})
-        if command.get("key") is not None:
-            arguments["key"] = command["key"]
+        key = command.get("key")
+        if key is not None:
+            if not isinstance(key, str):
+                raise TypeError(f"key {key!r} is no text")
+            arguments["key"] = key
         if command.get("kwargs"):
             arguments["kwargs"] = command["kwargs"]
         ahead_us = command.get("scheduled_in_us", 0)
@@ -163,7 +166,7 @@ class Producer:
         await self._queue.redis.delete(self._queue._sweep)
         wait_s = max(wait_us / 1_000_000, WAIT_S_MIN)
         arguments = {"lock": SWEEP_LOCK_S, "abort": wait_s}
-        known = inspect.signature(self._queue.sweep).parameters
+        known = inspect.signature(type(self._queue).sweep).parameters
         await self._queue.sweep(**{k: v for k, v in arguments.items() if k in known})
 
     async def _abort(self, key: str) -> None:

@@ -119,13 +119,17 @@ class Hosts:
         path.write_text(json.dumps({**config, **fields}))
         return path
 
+    def command(self, *arguments: str) -> list[str]:
+        """The command line of a process."""
+        return [str(self._environment.python), str(MAIN), *arguments]
+
     def start(self, name: str, arguments: Sequence[str] | None = None, **fields: Any) -> Host:
         """Start a process; without `arguments` it gets a config with `fields`."""
         if arguments is None:
             arguments = [str(self.config(name, **fields))]
         with (self.folder / f"{name}.log").open("wb") as log:
             process = subprocess.Popen(
-                [str(self._environment.python), str(MAIN), *arguments],
+                self.command(*arguments),
                 stdin=subprocess.PIPE,
                 stdout=log,
                 stderr=subprocess.STDOUT,

@@ -117,7 +117,7 @@ def tell(kind, name, error):
         results[f"{kind}: {name}"] = ["connected"]
     else:
         results[f"{kind}: {name}"] = [
-            isinstance(error, (redis.exceptions.RedisError, redis.exceptions.RedisClusterException)),
+            isinstance(error, (redis.RedisError, redis.exceptions.RedisClusterException)),
             f"{error} {error.__cause__}",
         ]
 
