@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
+from statistics import median
+from typing import TYPE_CHECKING
+
 import click
 
 from chaos.cli import output
+
+if TYPE_CHECKING:
+    from chaos.live.bench_overhead import OverheadResult
 
 
 @click.group("bench", short_help="Measure what watching a worker costs.")
@@ -14,22 +21,48 @@ def command() -> None:
 
 @command.command("overhead", short_help="Noop jobs/s with and without the probe.")
 @click.option("--variant", default="stock@0.26.4", show_default=True, metavar="PATCH@SAQ")
-@click.option("--rounds", type=click.IntRange(1, 100), default=5, show_default=True)
+@click.option("--rounds", type=click.IntRange(1, 100), default=7, show_default=True)
+@click.option("--jobs", type=click.IntRange(100, 1_000_000), default=4_000, show_default=True)
 @click.option("--json", "as_json", is_flag=True, help="Write the figures as JSON to stdout.")
-def overhead(variant: str, rounds: int, as_json: bool) -> int:
+def overhead(variant: str, rounds: int, jobs: int, as_json: bool) -> int:
     """Compare noop jobs/s of a bare saq worker with the same worker under the probe.
 
     The two take turns on one Redis, round by round, so that whatever else this machine does weighs
     on both; the answer is the median of the rounds' ratios (1.0: watching costs nothing).
     """
-    import msgspec
-
+    from chaos import variants
     from chaos.live import bench_overhead
 
-    figures = bench_overhead.measure(variant, rounds, output.say)
-    if as_json:
-        encoded = msgspec.json.format(msgspec.json.encode(figures), indent=2).decode()
-        output.answer(f"{encoded}\n")
-    else:
-        output.answer(bench_overhead.describe(figures) + "\n")
+    parsed = variants.parse(variant)
+    variants.check([parsed])
+    environment = variants.prepare(parsed, output.say)
+    result = asyncio.run(
+        bench_overhead.run(environment, rounds=rounds, jobs=jobs, progress=output.say)
+    )
+    output.answer(as_text(result) if not as_json else _as_json(result))
     return 0
+
+
+def as_text(result: OverheadResult) -> str:
+    """The figures in words."""
+    events = "every event was recorded" if result.every_event_recorded else "EVENTS ARE MISSING"
+    return (
+        f"{result.environment}; {result.server}; {len(result.ratios)} pairs of "
+        f"{result.jobs} jobs, concurrency {result.concurrency}\n"
+        f"bare    {median(one.jobs_per_s for one in result.bare):.0f} jobs/s\n"
+        f"probed  {median(one.jobs_per_s for one in result.probed):.0f} jobs/s\n"
+        f"ratio   {result.ratio_median:.3f} (median of the pairs; "
+        f"{min(result.ratios):.3f} to {max(result.ratios):.3f})\n"
+        f"CPU     {result.cpu_ratio_median:.3f} (bare / probed, a job)\n"
+        f"events  {result.events} of {result.events_expected}: {events}\n"
+    )
+
+
+def _as_json(result: OverheadResult) -> str:
+    """The same for machines; `every_event_recorded` is said too, since it is what counts."""
+    import json
+
+    import msgspec
+
+    figures = {**msgspec.to_builtins(result), "every_event_recorded": result.every_event_recorded}
+    return json.dumps(figures, indent=2) + "\n"
