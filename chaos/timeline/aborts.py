@@ -14,8 +14,8 @@ saq looks each interval, at jobs that have run for longer than one. While a faul
 the server within the bound, it is counted anew from the end of that fault. A cancel for a shutdown
 counts as delivered, so an aborted attempt that a stopping worker re-queues is `ignored`.
 
-A cancel never arrives in a pool thread; there it counts as delivered when the worker asks for it. If
-that could not be seen, a thread's attempt is `honoured` if it was recorded ABORTED, whenever it was.
+A cancel never arrives in a pool thread; there it counts as delivered when the worker asks for it.
+Where even that could not be seen, a thread's attempt that was recorded ABORTED is `honoured`.
 
 Two more outcomes are not about a pair but about a cancel: `misdirected`, for an abort that was
 acknowledged before the cancelled attempt began; and `stray`, for no abort, timeout or shutdown of

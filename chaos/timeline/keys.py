@@ -26,7 +26,7 @@ class KeyState(msgspec.Struct, kw_only=True, eq=False):
 
     Attributes:
         held: something of it may be unfinished.
-        put_us: when the last call that may have put it in came back.
+        put_us, put_by: when and where the last call that may have put it in came back.
         taken_us: when the last call that surely took it out came back.
         marker_until_us: until when an abort's marker may be there.
         in_flight: calls that may be changing it now.
@@ -34,6 +34,7 @@ class KeyState(msgspec.Struct, kw_only=True, eq=False):
 
     held: bool = False
     put_us: int = NEVER_US
+    put_by: str = ""
     taken_us: int = NEVER_US
     marker_until_us: int = NEVER_US
     in_flight: list[Call] = []
@@ -61,7 +62,7 @@ class Keys:
         if call.op == "enqueue" and call.refused:
             self._refused(call, key)
         elif call.op in PUTS_IN:
-            key.held, key.put_us = True, returned.t_us
+            key.held, key.put_us, key.put_by = True, returned.t_us, call.host
         elif call.happened:
             self._taken_out(call, key, returned.t_us)
         if call.op == "abort":
@@ -73,13 +74,14 @@ class Keys:
             for call in [one for one in key.in_flight if one.host == host]:
                 key.in_flight.remove(call)
                 if call.op in PUTS_IN:
-                    key.held, key.put_us = True, event.t_us
+                    key.held, key.put_us, key.put_by = True, event.t_us, host
                 if call.op == "abort":
                     key.marker_until_us = event.t_us + MARKER_US + self._slack_us
 
     def _taken_out(self, call: Call, key: KeyState, now_us: int) -> None:
         putting = any(one.op in PUTS_IN for one in key.in_flight)
-        if not putting and key.put_us < call.invoked.t_us - self._slack_us:
+        slack_us = 0 if key.put_by == call.host else self._slack_us
+        if not putting and key.put_us + slack_us <= call.invoked.t_us:
             key.held, key.taken_us = False, now_us
 
     def _refused(self, call: Call, key: KeyState) -> None:
