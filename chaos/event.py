@@ -257,8 +257,14 @@ class RunBegan(Event, frozen=True, kw_only=True, tag="run-began"):
     world: str
     seed: int
     variants: tuple[str, ...]
-    server: str = ""
     wall: str = ""
+
+
+class ServerFound(Event, frozen=True, kw_only=True, tag="server-found"):
+    """Variant `of` runs on this Redis: its name and version (`valkey 9.1.2`)."""
+
+    server: str
+    of: str
 
 
 class PhaseBegan(Event, frozen=True, kw_only=True, tag="phase-began"):
@@ -327,6 +333,6 @@ AnyEvent = (
     HostBegan | HostStopping | HostEnded | Blind | CallInvoked | CallReturned | AttemptBegan
     | ProcessEnded | BodyBegan | BodyCancelled | BodyEnded | SlotSet | SlotOverwritten | SlotRemoved
     | SlotMissed | ErrorRaised | UpkeepEnded | JobState | QueueDepth | Answered | RunBegan
-    | PhaseBegan | FaultInjected | FaultHealed | HostStarted | HostSignalled | HostExited
+    | ServerFound | PhaseBegan | FaultInjected | FaultHealed | HostStarted | HostSignalled | HostExited
     | LimitReached | RunEnded
 )  # fmt: skip

@@ -120,7 +120,7 @@ def _judge_variant(plan: Plan, timeline: Timeline, checkers: list[Checker]) -> V
         counters=counters,
         reasons=(*_reasons(promises, exposures, limits), *incomplete),
         incomplete=incomplete,
-        server=timeline.run_began.server if timeline.run_began else "",
+        server=timeline.server,
         first_key_error_us=_first_key_error_us(timeline),
     )
 

@@ -187,7 +187,7 @@ class TimelineCollector(Collector):
             began = timeline.run_began
             plan = (self._plan.plan, "", str(self._plan.seed), "")
             known = (
-                (began.run, began.plan, began.world, str(began.seed), began.server)
+                (began.run, began.plan, began.world, str(began.seed), timeline.server)
                 if began is not None
                 else ("", *plan)
             )

@@ -282,4 +282,5 @@ _BUILDERS: dict[Kind, Callable[[Record], e.Event]] = {
     Kind.HOST_EXITED: _fields(e.HostExited),
     Kind.LIMIT_REACHED: _fields(e.LimitReached),
     Kind.RUN_ENDED: _fields(e.RunEnded),
+    Kind.SERVER_FOUND: _fields(e.ServerFound),
 }

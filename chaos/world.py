@@ -63,7 +63,10 @@ class World(Protocol):
     """A place where one variant runs."""
 
     variant: str
-    clock: Clock
+
+    @property
+    def clock(self) -> Clock:
+        """The world's time."""
 
     async def tell(self, command: Command, wait_us: int = 0) -> bool:
         """Give the producer a command; with `wait_us`, wait that long for its answer.

@@ -48,6 +48,7 @@ class Timeline:
         self.depth: e.QueueDepth | None = None
         self.phases: dict[str, e.PhaseBegan] = {}
         self.run_began: e.RunBegan | None = None
+        self.server = ""
         self.run_ended: e.RunEnded | None = None
         self.limits: list[e.LimitReached] = []
         self.first_load_us: int | None = None
@@ -94,6 +95,7 @@ class Timeline:
             e.JobState: self._job_state,
             e.QueueDepth: self._queue_depth,
             e.RunBegan: self._run_began,
+            e.ServerFound: self._server_found,
             e.PhaseBegan: self._phase_began,
             e.FaultInjected: self.faults.injected,
             e.FaultHealed: self.faults.healed,
@@ -265,6 +267,9 @@ class Timeline:
 
     def _run_began(self, event: e.RunBegan) -> None:
         self.run_began = event
+
+    def _server_found(self, event: e.ServerFound) -> None:
+        self.server = event.server
 
     def _phase_began(self, event: e.PhaseBegan) -> None:
         """A phase began: what was inspected before it is no longer the last word."""

@@ -76,6 +76,7 @@ class Kind(IntEnum):
     HOST_EXITED = 66
     LIMIT_REACHED = 67
     RUN_ENDED = 68
+    SERVER_FOUND = 69
 
 
 class Op(IntEnum):

@@ -1,0 +1,216 @@
+"""The conductor: leads one variant's world through the three phases. Nobody else knows them.
+
+    SAFETY    the workload enqueues and faults come and go, for the plan's duration
+    HEAL      nothing is enqueued any more, every fault heals, the fleet is whole again: asserted
+    LIVENESS  nothing disturbs; the queue drains until it is idle, or until the plan's bound
+
+It acts through `chaos.world` alone, so it leads the live world and a simulated one alike, and it
+draws nothing: times and targets come from the plan's seed. It judges nothing either.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from chaos.clock import SECOND_US
+from chaos.errors import HostFailed, WorldError
+from chaos.faults import make as make_fault
+from chaos.faults.fault import Fault
+from chaos.plan import Plan
+from chaos.schedule import injections
+from chaos.seed import Seed
+from chaos.worker.events import Kind
+from chaos.workloads import Workload
+from chaos.workloads import make as make_workload
+from chaos.world import Depth, Enqueue, Inspect, World
+
+ANSWER_US = 5 * SECOND_US
+HEAL_US = 60 * SECOND_US
+DRAIN_STEP_US = 250_000
+INSPECT_BATCH = 500
+
+
+class Journal(Protocol):
+    """Where the controller's own events go."""
+
+    def record_fields(self, kind: int, job: str = "", attempt: int = 0, **fields: Any) -> None:
+        """Append one event of the controller."""
+
+
+class Watch(Protocol):
+    """What the history says so far about the variant that is being led."""
+
+    def idle_since(self, asked_us: int) -> bool:
+        """Whether a queue depth recorded after `asked_us` was zero and no attempt is alive."""
+
+    def entered(self, phase: str, until_us: int) -> None:
+        """A phase began; it ends by itself at `until_us`."""
+
+
+@dataclass
+class Conductor:
+    """One variant's run.
+
+    Attributes:
+        plan: the recipe.
+        world: the variant's world, up and answering.
+        journal: the controller's events.
+        watch: the variant's live timeline.
+    """
+
+    plan: Plan
+    world: World
+    journal: Journal
+    watch: Watch
+    _keys: dict[str, None] = field(default_factory=dict)
+    _injected: Iterator[int] = field(default_factory=lambda: iter(range(1, 1 << 31)))
+
+    async def conduct(self) -> None:
+        """Lead the world through SAFETY, HEAL and LIVENESS. Faults heal however it ends.
+
+        Raises:
+            WorldError: a fault did not heal, or the fleet was not whole after healing.
+        """
+        workload = make_workload(self.plan)
+        faults = [make_fault(spec) for spec in self.plan.faults]
+        try:
+            await self._safety(workload, faults)
+        finally:
+            await self._heal(faults)
+        await self._assert_whole()
+        await self._liveness()
+
+    # --- SAFETY -----------------------------------------------------------------------------------
+
+    async def _safety(self, workload: Workload, faults: list[Fault]) -> None:
+        start_us = self.world.clock.now_us()
+        end_us = start_us + self.plan.duration_us
+        self._enter("safety", end_us)
+        tasks = [asyncio.create_task(self._enqueue(workload, start_us), name="workload")]
+        tasks += [
+            asyncio.create_task(self._disturb(fault, index, start_us), name=f"fault {index}")
+            for index, fault in enumerate(faults)
+        ]
+        try:
+            await self._until(end_us, tasks)
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _until(self, end_us: int, tasks: list[asyncio.Task[None]]) -> None:
+        """Come back at `end_us`, or when a task fails (with its error)."""
+        timer = asyncio.create_task(self._sleep_until(end_us))
+        try:
+            waiting = {timer, *tasks}
+            while timer in waiting:
+                done, waiting = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+                for task in done:
+                    task.result()
+        finally:
+            timer.cancel()
+
+    async def _enqueue(self, workload: Workload, start_us: int) -> None:
+        sent = 0
+        for at_us, command in workload.commands(Seed(self.plan.seed), self.plan.duration_us):
+            await self._sleep_until(start_us + at_us)
+            self._remember(command)
+            await self.world.tell(command)
+            sent += 1
+        if sent >= self.plan.limits.jobs:
+            limit = f"jobs: {sent} of at most {self.plan.limits.jobs}"
+            self._record(Kind.LIMIT_REACHED, limit=limit)
+
+    def _remember(self, command: Enqueue) -> None:
+        if command.key is not None:
+            self._keys[command.key] = None
+
+    async def _disturb(self, fault: Fault, index: int, start_us: int) -> None:
+        """Inject one fault at its times. Times that pass while it is active are left out."""
+        stream = Seed(self.plan.seed).stream("target", index)
+        times = injections(self.plan.faults[index], index, self.plan.duration_us, self.plan.seed)
+        for at_us in times:
+            if start_us + at_us < self.world.clock.now_us() - self.plan.slack_us and at_us:
+                continue
+            await self._sleep_until(start_us + at_us)
+            number = next(self._injected)
+            name = self.plan.faults[index].fault
+            self._record(Kind.FAULT_INJECTED, fault=name, number=number)
+            error = ""
+            try:
+                await fault.inject(self.world, stream)
+                await self.world.clock.sleep_us(fault.hold_us)
+            except WorldError as failure:
+                error = str(failure)
+            finally:
+                await self._heal_one(fault, name, number, error)
+
+    # --- HEAL -------------------------------------------------------------------------------------
+
+    async def _heal_one(self, fault: Fault, name: str, number: int, error: str) -> None:
+        """Heal one injection, even while the run is being cancelled."""
+        healing = asyncio.create_task(fault.heal(self.world))
+        try:
+            await asyncio.shield(healing)
+        except asyncio.CancelledError:
+            await asyncio.wait([healing])
+            raise
+        finally:
+            if healing.done() and not healing.cancelled() and healing.exception() is not None:
+                error = str(healing.exception())
+            self._record(Kind.FAULT_HEALED, fault=name, number=number, error=error)
+
+    async def _heal(self, faults: list[Fault]) -> None:
+        self._enter("heal", self.world.clock.now_us() + HEAL_US)
+        for fault in faults:
+            await fault.heal(self.world)
+
+    async def _assert_whole(self) -> None:
+        """The fleet must be complete and the queue must answer, or the faults were no faults."""
+        end_us = self.world.clock.now_us() + HEAL_US
+        want = self.plan.workers.count
+        while self.world.clock.now_us() < end_us:
+            whole = len(self.world.hosts("worker")) == want
+            if whole and await self.world.tell(Depth(), wait_us=ANSWER_US):
+                return
+            await self.world.clock.sleep_us(DRAIN_STEP_US)
+        have = self.world.hosts("worker")
+        raise HostFailed(
+            f"{self.world.variant}: after healing, {len(have)} of {want} workers run "
+            f"({', '.join(have) or 'none'}): see hosts/*.log in the run directory"
+        )
+
+    # --- LIVENESS ---------------------------------------------------------------------------------
+
+    async def _liveness(self) -> None:
+        clock = self.world.clock
+        end_us = clock.now_us() + self.plan.drain_us
+        self._enter("liveness", end_us)
+        while clock.now_us() < end_us:
+            asked_us = clock.now_us()
+            await self.world.tell(Depth(), wait_us=ANSWER_US)
+            await clock.sleep_us(DRAIN_STEP_US)
+            if self.watch.idle_since(asked_us):
+                break
+        await self._inspect()
+
+    async def _inspect(self) -> None:
+        keys = tuple(self._keys)
+        for first in range(0, max(1, len(keys)), INSPECT_BATCH):
+            batch = keys[first : first + INSPECT_BATCH]
+            await self.world.tell(Inspect(keys=batch), wait_us=ANSWER_US)
+
+    # --- small things -----------------------------------------------------------------------------
+
+    def _enter(self, phase: str, until_us: int) -> None:
+        self._record(Kind.PHASE_BEGAN, phase=phase)
+        self.watch.entered(phase, until_us)
+
+    def _record(self, kind: Kind, **fields: Any) -> None:
+        self.journal.record_fields(kind, of=self.world.variant, **fields)
+
+    async def _sleep_until(self, at_us: int) -> None:
+        await self.world.clock.sleep_us(at_us - self.world.clock.now_us())
