@@ -52,7 +52,7 @@ def judged(plan: Plan, history: History, repeat: str) -> Verdict:
     """The verdict on a history. What it does not say of its run stays empty."""
     began = next((one for one in history if isinstance(one, RunBegan)), None)
     ended = [one.reason for one in history if isinstance(one, RunEnded)]
-    variants = judge.judge(plan, history)
+    variants = judge.judge(plan, history).variants
     return Verdict(
         run=began.run if began else "",
         plan=plan.plan,

@@ -71,10 +71,10 @@ def _paint(text: str, outcome: Outcome) -> str:
 
 def _head(verdict: Verdict, paint: Paint) -> Iterator[str]:
     yield paint(words.headline(verdict), verdict.gate.outcome)
-    yield (
-        f"plan {terminal(verdict.plan)} · {verdict.world} world · seed {verdict.seed} · "
-        f"run {terminal(verdict.run)} · {verdict.events} events"
-    )
+    said = [f"plan {terminal(verdict.plan)}"]
+    if verdict.run:  # a history written by hand has no run
+        said += [f"{verdict.world} world", f"seed {verdict.seed}", f"run {terminal(verdict.run)}"]
+    yield " · ".join([*said, f"{verdict.events} events"])
     yield ""
 
 
