@@ -118,5 +118,4 @@ def _write(run: stored.StoredRun, verdict: Verdict) -> None:
         raise UsageError("--write needs a run directory: this history lies in none")
     if run.rebuilt:
         run.history.write(run.folder / stored.HISTORY_FILE)
-    (run.folder / stored.VERDICT_FILE).write_text(verdict_json.render(verdict), "utf-8")
     files.write(run.folder, verdict, run.history)

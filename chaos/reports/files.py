@@ -1,7 +1,6 @@
-"""Writes the report files of a run directory: report.html and junit.xml.
+"""Writes the report files of a run directory: verdict.json, report.html and junit.xml.
 
-The conductor writes what a run is (plan, events, history, verdict, metrics); this adds what is made
-of it, so that the reports of a stored run can be written again.
+The conductor writes what a run is (plan, events, history, metrics); this adds what is made of it, so that the reports of a stored run can be written again.
 """
 
 from __future__ import annotations
@@ -9,16 +8,17 @@ from __future__ import annotations
 from pathlib import Path
 
 from chaos.history import History
-from chaos.reports import html_page, junit
+from chaos.reports import html_page, junit, verdict_json
 from chaos.verdict import Verdict
 
 
 def write(run_dir: Path, verdict: Verdict, history: History | None) -> None:
-    """Write report.html and junit.xml into `run_dir`; a plan.yaml there is shown in the report.
+    """Write the three files into `run_dir`; a plan.yaml there is shown in the report.
 
     Raises:
         OSError: the directory cannot be written.
     """
+    (run_dir / "verdict.json").write_text(verdict_json.render(verdict), "utf-8")
     plan = run_dir / "plan.yaml"
     plan_yaml = plan.read_text("utf-8") if plan.is_file() else ""
     page = html_page.render(verdict, history, plan_yaml=plan_yaml)
