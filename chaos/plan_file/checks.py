@@ -81,7 +81,7 @@ def _names(plan: Plan, names: KnownNames) -> Iterator[Problem]:
             yield Problem(("exposures", exposure), f"{show(exposure)} is no exposure: "
                           f"{one_of(exposure, names.exposures)}")  # fmt: skip
     for place, threshold in enumerate(plan.thresholds):
-        if problem := names.threshold_problem(threshold.that):
+        if problem := names.threshold_problem(threshold.that, threshold.abort_on_fail):
             yield Problem(("thresholds", place, "that"), problem)
 
 

@@ -93,7 +93,7 @@ def loads(text: str, source: str = "plan", over: Overrides = _NOTHING) -> Plan:
         what = "empty" if document.data is None else show(document.data)
         no_plan = f"{source}: a plan is a mapping that begins with `plan: its-name`; this is {what}"
         raise PlanError([_told(source, trouble) for trouble in document.troubles] or [no_plan])
-    flags = overrides.apply(document.data, over)
+    flags = overrides.apply(document, over)
     plan, found = _judge(document.data, document.holes)
     if found or document.troubles:
         raise PlanError(_in_order(source, document, flags, found))

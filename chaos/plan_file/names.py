@@ -17,12 +17,13 @@ class KnownNames:
     Attributes:
         promises: names of checkers, in the order in which reports show them.
         exposures: names of dangers that are counted.
-        threshold_problem: what is wrong with a threshold's text; empty if nothing.
+        threshold_problem: what is wrong with a threshold; empty if nothing. Takes its text and
+            whether it shall end the run.
     """
 
     promises: tuple[str, ...]
     exposures: tuple[str, ...]
-    threshold_problem: Callable[[str], str]
+    threshold_problem: Callable[[str, bool], str]
 
 
 def known_names() -> KnownNames:
@@ -34,9 +35,11 @@ def known_names() -> KnownNames:
     )
 
 
-def _threshold_problem(text: str) -> str:
+def _threshold_problem(text: str, abort_on_fail: bool) -> str:
     try:
-        thresholds.parse(text)
+        threshold = thresholds.parse(text)
     except (ValueError, OverflowError) as error:
         return str(error)
+    if abort_on_fail and threshold.op in (">", ">="):
+        return f"{text!r} can only fail at the end of a run: nothing acts on `abort_on_fail` here"
     return ""

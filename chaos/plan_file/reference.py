@@ -19,7 +19,7 @@ from chaos.plan_file.names import known_names
 
 SCHEMA_FILE = Path("docs/plan.schema.json")
 PAGE_FILE = Path("docs/plans.md")
-BEGIN = "<!-- keys: made from chaos/plan.py; `make plan-docs` writes them again -->"
+BEGIN = "<!-- keys: written by `python -m chaos.plan_file.reference` -->"
 END = "<!-- end of keys -->"
 
 
