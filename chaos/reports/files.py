@@ -1,6 +1,7 @@
 """Writes the report files of a run directory: verdict.json, report.html and junit.xml.
 
-The conductor writes what a run is (plan, events, history, metrics); this adds what is made of it, so that the reports of a stored run can be written again.
+The conductor writes what a run is (plan, events, history, metrics); this adds what is made of it,
+so that the reports of a stored run can be written again.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from pathlib import Path
 
 from chaos.history import History
 from chaos.reports import html_page, junit, verdict_json
+from chaos.stored import PLAN_FILE, VERDICT_FILE
 from chaos.verdict import Verdict
 
 
@@ -18,8 +20,8 @@ def write(run_dir: Path, verdict: Verdict, history: History | None) -> None:
     Raises:
         OSError: the directory cannot be written.
     """
-    (run_dir / "verdict.json").write_text(verdict_json.render(verdict), "utf-8")
-    plan = run_dir / "plan.yaml"
+    (run_dir / VERDICT_FILE).write_text(verdict_json.render(verdict), "utf-8")
+    plan = run_dir / PLAN_FILE
     plan_yaml = plan.read_text("utf-8") if plan.is_file() else ""
     page = html_page.render(verdict, history, plan_yaml=plan_yaml)
     (run_dir / "report.html").write_text(page, "utf-8")
