@@ -25,7 +25,7 @@ class AbortJobs:
     async def inject(self, world: World, stream: Random) -> None:
         """Abort, and wait for the answers. Nothing happens while there is no job."""
         assert isinstance(world, Keys)
-        keys = world.keys()
+        keys = sorted(world.keys())
         drawn = stream.sample(keys, min(self._count, len(keys)))
         await asyncio.gather(*(world.tell(Abort(key=key), wait_us=ANSWER_US) for key in drawn))
 

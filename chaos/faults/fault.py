@@ -1,7 +1,7 @@
 """What a fault is: something that is injected into one variant's world, held, and healed.
 
-The conductor injects, waits `hold_us` on the world's clock, and heals; it heals as well when the run
-ends or is interrupted in between. So `heal` is idempotent, and harmless without an injection.
+The conductor injects, waits `hold_us` on the world's clock, and heals; it heals as well when the
+run ends or is interrupted in between. So `heal` is idempotent, and harmless without an injection.
 """
 
 from __future__ import annotations

@@ -18,9 +18,9 @@ from typing import Any
 
 import msgspec
 
-from chaos.clock import MILLISECOND_US, SECOND_US
+from chaos.clock import MILLISECOND_US, SECOND_US, Clock
 from chaos.errors import HostFailed
-from chaos.event import Answered, Event, HostBegan
+from chaos.event import Answered, Event
 from chaos.live.hosts import MAIN, Host, Orders, write_config
 from chaos.live.keys import LiveKeys
 from chaos.live.processes import Process, Processes
@@ -57,7 +57,7 @@ class LiveWorld:
         server: str,
     ) -> None:
         self.variant = setting.variant.label
-        self.clock = RunClock(setting.origin_ns)
+        self.clock: Clock = RunClock(setting.origin_ns)
         self.server = server
         self.failure: Exception | None = None
         self._setting = setting
@@ -125,7 +125,9 @@ class LiveWorld:
         if found is None or not found.process.running:
             return
         found.process.expected = True
-        self._signal(found.process, signal.SIGTERM)
+        if not found.stopping:  # a second SIGTERM would end it: saq lets the signal go as it ends
+            found.stopping = True
+            self._signal(found.process, signal.SIGTERM)
         if await found.process.exited(found.stop_us + STOP_MARGIN_US) is None:
             await self.kill(host)
 
@@ -201,6 +203,7 @@ class LiveWorld:
     async def close(self) -> None:
         """Stop working: nothing new comes up. Processes that still run are ended by their owner."""
         self._closing = True
+        self._tail.stop()
         for host in self._hosts.values():
             host.process.expected = True
         tasks = list(self._tasks.values())
@@ -236,10 +239,8 @@ class LiveWorld:
                 answer = self._answers.get(event.call)
                 if answer is not None and not answer.done():
                     answer.set_result(event)
-            elif isinstance(event, HostBegan):
-                host = self._hosts.get(event.host)
-                if host is not None and not host.began.done():
-                    host.began.set_result(event)
+            elif (host := self._hosts.get(event.host)) is not None and not host.up:
+                host.hear(event)
 
     async def _start_producer(self) -> str:
         self._producers += 1

@@ -3,8 +3,10 @@
     config.json (0600) ──► process ──► hosts/<host>.events ──EventFile──► events
                               └──────► hosts/<host>.log
 
-What a host says about itself first (`host-began`) is also the sign that it is up. Starting and
-ending processes is `processes.py`'s; which hosts there are is `world.py`'s.
+A producer is up once it has said what it is (`host-began`). A worker is up once saq works in it:
+its first call after that (each worker sweeps when it starts). Before, a SIGTERM would just end it,
+for saq has not taken the signal yet. Starting and ending processes is `processes.py`'s; which
+hosts there are is `fleet.py`'s.
 """
 
 from __future__ import annotations
@@ -19,12 +21,13 @@ from typing import Any
 from chaos.clock import SECOND_US
 from chaos.environments import Environment
 from chaos.errors import HostFailed
-from chaos.event import HostBegan
+from chaos.event import AttemptBegan, CallInvoked, CallReturned, Event, HostBegan
 from chaos.live.processes import Process
 from chaos.plan import Plan
 from chaos.tail import EventFile
 from chaos.variants import Variant
 
+UNSEEN_US = 3 * SECOND_US
 MAIN = Path(__file__).parent.parent / "worker" / "main.py"
 
 
@@ -47,12 +50,24 @@ class Host:
         self.name = process.host
         self.process = process
         self.events = events
-        self.began: asyncio.Future[HostBegan] = asyncio.get_running_loop().create_future()
+        self.stopping = False
+        loop = asyncio.get_running_loop()
+        self.began: asyncio.Future[HostBegan] = loop.create_future()
+        self.works: asyncio.Future[None] = loop.create_future()
 
     @property
     def up(self) -> bool:
-        """Whether it runs and has said what it is."""
-        return self.process.running and self.began.done()
+        """Whether it runs, has said what it is, and works."""
+        return self.process.running and self.works.done()
+
+    def hear(self, event: Event) -> None:
+        """Take one of its own events in."""
+        if isinstance(event, HostBegan) and not self.began.done():
+            self.began.set_result(event)
+        elif not isinstance(event, CallInvoked | CallReturned | AttemptBegan):
+            return
+        if not self.works.done() and (self.role != "worker" or not isinstance(event, HostBegan)):
+            self.works.set_result(None)
 
     @property
     def stop_us(self) -> int:
@@ -63,20 +78,21 @@ class Host:
         return began.grace_us + began.deadline_us
 
     async def comes_up(self, within_us: int) -> None:
-        """Wait for its first event.
+        """Wait until it is up; a worker whose calls cannot be seen counts as up a moment later.
 
         Raises:
             HostFailed: it exited before, or took too long; the message ends with what it printed.
         """
         exited = asyncio.create_task(self.process.exited())
-        waiting: list[asyncio.Future[Any]] = [self.began, exited]
         try:
-            await asyncio.wait(
-                waiting, timeout=within_us / SECOND_US, return_when=asyncio.FIRST_COMPLETED
-            )
+            await _first_of(self.began, exited, within_us)
+            if self.began.done():
+                await _first_of(self.works, exited, UNSEEN_US)
         finally:
             exited.cancel()
-        if self.began.done():
+        if self.began.done() and self.process.running:
+            if not self.works.done():
+                self.works.set_result(None)
             return
         what = (
             f"exited with code {exited.result()} before it was up"
@@ -84,6 +100,12 @@ class Host:
             else f"did not come up within {within_us // SECOND_US} s"
         )
         raise HostFailed(f"{self.name} {what}; it printed:\n{self.process.log_tail()}")
+
+
+async def _first_of(one: asyncio.Future[Any], other: asyncio.Future[Any], within_us: int) -> None:
+    """Wait for either, or as long as `within_us`."""
+    seconds = within_us / SECOND_US
+    await asyncio.wait([one, other], timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

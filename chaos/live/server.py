@@ -16,6 +16,7 @@ import tempfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 from redis.asyncio import Redis
@@ -122,14 +123,18 @@ class OwnServer:
         return await self._processes.start(self.host, argv, self._log, cwd=self._folder)
 
     async def _comes_up(self, process: Process) -> bool:
-        """Whether it answers PING before it exits and before the deadline."""
+        """Whether it answers before it exits and before the deadline.
+
+        The answer must name our own process: somebody else's server may have taken the port.
+        """
         for _ in range(int(START_SECONDS / _POLL_SECONDS)):
             if not process.running:
                 return False
             with suppress(RedisError, OSError):
                 async with _client(self.url) as client:
-                    if await client.ping():
-                        self.version = self.version or await _name_and_version(client)
+                    info = await client.info("server")
+                    if info.get("process_id") == process.pid:
+                        self.version = _name_and_version(info)
                         return True
             await asyncio.sleep(_POLL_SECONDS)
         return False
@@ -171,8 +176,7 @@ class ExternalServer:
         """
         try:
             async with asyncio.timeout(START_SECONDS), _client(self.url) as client:
-                await client.ping()
-                self.version = await _name_and_version(client)
+                self.version = _name_and_version(await client.info("server"))
         except (RedisError, OSError, ValueError) as error:
             reason = "no answer in time" if isinstance(error, TimeoutError) else str(error)
             raise ServerFailed(
@@ -215,9 +219,8 @@ async def _client(url: str) -> AsyncIterator[Redis]:
         await client.aclose()
 
 
-async def _name_and_version(client: Redis) -> str:
+def _name_and_version(info: dict[str, Any]) -> str:
     """`valkey 9.1.2` or `redis 7.4.0`: Valkey also reports the Redis that it stands for."""
-    info = await client.info("server")
     if "valkey_version" in info:
         return f"valkey {info['valkey_version']}"
     return f"redis {info.get('redis_version', 'of unknown version')}"

@@ -27,20 +27,25 @@ class Tail:
         self.torn: list[str] = []
         self._readers = readers
         self._hosts: list[Host] = []
+        self._following = True
 
     def follow(self, host: Host) -> None:
         """Read this host's events from now on."""
         self._hosts.append(host)
 
     async def run(self) -> None:
-        """Poll until cancelled.
+        """Poll until `stop`.
 
         Raises:
             HistoryError: a file is no recorder's.
         """
-        while True:
+        while self._following:
             self.poll()
             await asyncio.sleep(INTERVAL_SECONDS)
+
+    def stop(self) -> None:
+        """Let `run` come to its end."""
+        self._following = False
 
     def poll(self) -> None:
         """Hand over what was committed since the last time."""
