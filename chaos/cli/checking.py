@@ -16,7 +16,7 @@ from chaos.event import RunBegan, RunEnded
 from chaos.history import History
 from chaos.plan import Plan
 from chaos.plan_file import load
-from chaos.reports import files, verdict_json, words
+from chaos.reports import files, words
 from chaos.variants import parse
 from chaos.verdict import Verdict
 from chaos.version import VERSION
