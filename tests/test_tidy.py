@@ -15,6 +15,7 @@ from pathlib import Path
 import click
 import pytest
 
+from chaos.checkers import CHECKERS
 from tests import tidy
 
 ROOT = Path(__file__).parent.parent
@@ -29,7 +30,9 @@ RANDOM_AND_TIME: dict[str, str] = {
 }
 RANDOM_AND_TIME_FOLDERS = ("chaos/live/", "chaos/sim/seams.py", "chaos/worker/main.py",
                            "chaos/worker/recorder.py")  # fmt: skip
-ENDLESS_LOOPS: dict[str, str] = {}
+ENDLESS_LOOPS: dict[str, str] = {
+    "chaos/soak.py": "it watches over the worlds, and is cancelled when they are led to their end",
+}
 
 
 def sources(folder: str) -> list[Path]:
@@ -157,6 +160,15 @@ def test_what_a_module_exports_exists() -> None:
     assert collect(sources("chaos"), tidy.unbound_exports, {}) == []
 
 
+def test_every_checker_has_a_sound_history_and_a_mutant() -> None:
+    problems = []
+    for checker in CHECKERS:
+        path = ROOT / "tests" / "judge" / f"test_{checker.name.replace('-', '_')}.py"
+        text = path.read_text("utf-8") if path.is_file() else ""
+        problems += [f"{checker.name}: {problem}" for problem in tidy.one_sided(text)]
+    assert problems == []
+
+
 # --- documents ------------------------------------------------------------------------------------
 
 
@@ -249,6 +261,18 @@ LONG = "def long():\n    '''Doc\n    string.'''\n" + "    x = 1\n" * 40
         (tidy.banned, "import time\ntime.monotonic()", []),
         (tidy.unbound_exports, "from a import b\n__all__ = ['b']", []),
         (tidy.unbound_exports, "__all__ = ['b']", ["exports b, which is not there"]),
+        (tidy.one_sided, "", ["no sound history that passes", "no mutant that is caught"]),
+        (
+            tidy.one_sided,
+            "def test_a():\n    assert x == Judgement()",
+            ["no mutant that is caught"],
+        ),
+        (
+            tidy.one_sided,
+            "def test_a():\n    assert x == Judgement(findings=(Finding(),))",
+            ["no sound history that passes"],
+        ),
+        (tidy.unbound_exports, "def __getattr__(name):\n    ...\n__all__ = ['b']", []),
         (tidy.unbound_exports, "b = 1\n__all__ = ['b', 'b']", ["exports b twice"]),
         (tidy.endless_loops, "while True:\n    pass", ["line 1: while True"]),
         (tidy.endless_loops, "while 1:\n    pass", ["line 1: while 1"]),

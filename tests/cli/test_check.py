@@ -22,9 +22,9 @@ def event(name: str, t_us: int, host: str = WORKER, **fields: Any) -> dict[str, 
 
 def healthy() -> list[dict[str, Any]]:
     """One job: enqueued, dequeued, run, finished."""
-    job = {"job": "k1", "enqueue": 1000}
-    attempt = {**job, "attempt": f"{WORKER}#1"}
-    body = {"job": "k1", "attempt": f"{WORKER}#1"}
+    job: dict[str, Any] = {"job": "k1", "enqueue": 1000}
+    attempt: dict[str, Any] = {**job, "attempt": f"{WORKER}#1"}
+    body: dict[str, Any] = {"job": "k1", "attempt": f"{WORKER}#1"}
     return [
         event("host-began", 0, PRODUCER, role="producer"),
         event("host-began", 0, role="worker", saq="0.26.3", concurrency=2),
@@ -44,8 +44,13 @@ def healthy() -> list[dict[str, Any]]:
 
 def broken() -> list[dict[str, Any]]:
     """The same, and then saq's own code raises a KeyError."""
-    fields = {"job": "k1", "attempt": f"{WORKER}#1"}
-    error = {"origin": "internal", "where": "process", "error": "KeyError", "message": "'k1'"}
+    fields: dict[str, Any] = {"job": "k1", "attempt": f"{WORKER}#1"}
+    error: dict[str, Any] = {
+        "origin": "internal",
+        "where": "process",
+        "error": "KeyError",
+        "message": "'k1'",
+    }
     return [*healthy()[:-1], event("error-raised", 96, **error, **fields)]
 
 
