@@ -141,9 +141,9 @@ def _rename(queue: Any, mark: str) -> None:
     """Rename the queue, and with it every attribute that begins with its old keys."""
     if not mark or queue.name.startswith(f"{mark}:"):
         return
-    old = (queue.namespace(""), queue.job_id(""))
+    old_names, old_ids = queue.namespace(""), queue.job_id("")
     queue.name = marked(queue.name, mark)
-    moves = tuple(zip(old, (queue.namespace(""), queue.job_id("")), strict=True))
+    moves = ((old_names, queue.namespace("")), (old_ids, queue.job_id("")))
     for holder in (queue, queue._pubsub):
         for name, value in sorted(vars(holder).items()):
             if isinstance(value, str) and name != "name":

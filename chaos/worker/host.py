@@ -71,10 +71,13 @@ def _run(config: Config) -> None:
         raise HostError(f"cannot record to {config.events}: {error.strerror}") from error
     try:
         guard.install(config.redis_url)
+        loop = asyncio.new_event_loop()
+        asyncio.set_event_loop(loop)  # before Python 3.10 an app's locks are bound to it here
         settings = _settings(config)
+        asyncio.set_event_loop(loop)  # an app that calls asyncio.run() has taken it away
         logging.basicConfig(level=logging.WARNING)  # does nothing if the app has set logging up
         run = _run_worker if config.role == "worker" else _run_producer
-        asyncio.new_event_loop().run_until_complete(run(config, settings, recorder))
+        loop.run_until_complete(run(config, settings, recorder))
     finally:
         recorder.close()
 

@@ -31,17 +31,16 @@ from saq.utils import now
 from .app import marked
 from .config import describe, redact, whole
 from .events import Kind
+from .job_states import UNREADABLE, read_states
 from .recorder import Recorder
 
 COMMANDS_MAX = 512
 LINE_SIZE_MAX = 64 << 20
 FINISH_S_MAX = 5.0
 STOP_S_MAX = 1.0
-BATCH = 500
 SWEEP_LOCK_S = 1
 WAIT_S_MIN = 0.001  # saq waits for ever if told 0
 ABORT_ERROR = "chaos abort"
-UNREADABLE = "unreadable"
 _JOB_OPTIONS = tuple(
     field.name for field in dataclasses.fields(Job) if field.name not in ("kwargs", "queue", "key")
 )
@@ -183,82 +182,14 @@ class Producer:
         )
 
     async def _inspect(self, keys: Iterable[str]) -> None:
-        """One JOB_STATE for each key asked, then for each other job that the lists hold."""
-        lists = await _read_lists(self._queue)
-        asked = (self._queue.job_id(marked(key, self._mark)) for key in keys)
-        ids = list(dict.fromkeys((*asked, *lists.queued, *lists.active, *lists.scores)))
+        """One JOB_STATE for each key asked and for each other job that the lists hold."""
         unreadable: list[str] = []
-        for start in range(0, len(ids), BATCH):
-            await self._inspect_batch(ids[start : start + BATCH], lists, unreadable)
+        async for state in read_states(self._queue, [marked(key, self._mark) for key in keys]):
+            if state.status == UNREADABLE:
+                unreadable.append(state.job)
+            self._recorder.record_fields(Kind.JOB_STATE, **dataclasses.asdict(state))
         if unreadable:
             raise ValueError(f"{len(unreadable)} unreadable records, first {unreadable[0]}")
-
-    async def _inspect_batch(self, ids: list[str], lists: _Lists, unreadable: list[str]) -> None:
-        async with self._queue.redis.pipeline(transaction=False) as pipe:
-            for job_id in ids:
-                pipe.get(job_id).pttl(job_id)
-            replies = await pipe.execute()
-        for job_id, payload, ttl_ms in zip(ids, replies[::2], replies[1::2], strict=True):
-            state = _state(self._queue, payload)
-            key = self._queue.job_key_from_id(job_id)
-            if state["status"] == UNREADABLE:
-                unreadable.append(key)
-            self._recorder.record_fields(
-                Kind.JOB_STATE,
-                job=key,
-                **state,
-                queued=lists.queued.get(job_id, 0),
-                active=lists.active.get(job_id, 0),
-                score=lists.scores.get(job_id),
-                ttl_us=ttl_ms * 1_000 if ttl_ms >= 0 else ttl_ms,
-            )
-
-
-@dataclasses.dataclass(frozen=True)
-class _Lists:
-    """What the queue's lists hold at one moment, by job id: times in a list, score in the zset."""
-
-    queued: dict[str, int]
-    active: dict[str, int]
-    scores: dict[str, float]
-
-
-async def _read_lists(queue: Any) -> _Lists:
-    async with queue.redis.pipeline(transaction=True) as pipe:
-        pipe.lrange(queue._queued, 0, -1).lrange(queue._active, 0, -1)
-        pipe.zrange(queue._incomplete, 0, -1, withscores=True)
-        queued, active, scores = await pipe.execute()
-    return _Lists(
-        queued=_count(queued),
-        active=_count(active),
-        scores={_text(job_id): float(score) for job_id, score in scores},
-    )
-
-
-def _count(ids: Iterable[Any]) -> dict[str, int]:
-    counts: dict[str, int] = {}
-    for job_id in map(_text, ids):
-        counts[job_id] = counts.get(job_id, 0) + 1
-    return counts
-
-
-def _text(value: bytes | str) -> str:
-    return value if isinstance(value, str) else value.decode("utf-8", "backslashreplace")
-
-
-def _state(queue: Any, payload: Any) -> dict[str, Any]:
-    """What the record says, read as the queue reads it: the app's own `load` included."""
-    try:
-        job = queue.deserialize(payload)
-    except Exception:
-        return {"status": UNREADABLE}
-    if job is None:
-        return {"status": ""}
-    return {
-        "status": str(getattr(job.status, "value", job.status)),
-        "enqueue": job.queued,
-        "worker_id": getattr(job, "worker_id", None) or "",
-    }
 
 
 def _job_options(options: dict[str, Any]) -> dict[str, Any]:

@@ -403,3 +403,20 @@ def test_an_app_with_a_blocking_pool_and_tls_runs_on_the_runs_redis(hosts: Hosts
     folder = write_app(hosts.folder / "apps", tasks=tasks)
     _, _, facts = run_one(hosts, "tasks:settings", folder)
     assert facts == {"kept": True, "room": 12}
+
+
+def test_an_app_may_use_the_event_loop_while_it_is_imported(hosts: Hosts) -> None:
+    tasks = REPORT + (
+        "import asyncio\n"
+        "lock = asyncio.Lock()\n"
+        "async def ask():\n    return 7\n"
+        "ANSWER = asyncio.run(ask())\n"
+        "later = asyncio.Lock()\n"
+        "async def f(ctx, *, path):\n"
+        "    async with lock, later:\n"
+        "        report(path, answer=ANSWER)\n"
+        "settings = {'functions': [f]}\n"
+    )
+    folder = write_app(hosts.folder / "apps", tasks=tasks)
+    _, _, facts = run_one(hosts, "tasks:settings", folder)
+    assert facts == {"answer": 7}

@@ -237,8 +237,8 @@ def test_a_record_that_nobody_can_read_is_told_and_answered_as_an_error(
     client.set("saq:job:soak:bad", "{")
     assert producer.ask("inspect", keys=["bad"]) == "ValueError: 1 unreadable records, first bad"
     assert [(state.job, state.status) for state in producer.of(e.JobState)] == [
-        ("bad", "unreadable"),
         ("good", "queued"),
+        ("bad", "unreadable"),  # looked at twice
     ]
 
 
@@ -351,3 +351,25 @@ def test_sigterm_ends_it_even_while_the_server_is_frozen(
         os.kill(redis_server.pid, signal.SIGCONT)
     assert producer.answer(call) == "not finished: the producer ended"
     assert producer.seen[-1] == producer.of(e.HostEnded)[0]
+
+
+def test_a_job_that_moves_while_it_is_inspected_never_looks_lost_or_left_behind(
+    hosts: Hosts, client: redis.Redis
+) -> None:
+    worker, producer = hosts.worker(concurrency=10), hosts.producer()
+    keys = [f"key-{number}" for number in range(20)]
+    calls = []
+    for number in range(600):
+        key = keys[number % 20]
+        producer.tell("enqueue", function="saq_chaos_body", key=key, kwargs=BODIES)
+        if number % 3 == 0:
+            calls.append(producer.tell("inspect", keys=keys))
+    assert {producer.answer(call) for call in calls} == {""}
+    wrong = [
+        state
+        for state in producer.of(e.JobState)
+        if (state.status in {"", "complete"}) == bool(state.queued or state.active)
+    ]
+    assert len(producer.of(e.JobState)) >= 200 * 20
+    assert wrong == []
+    assert worker.of(e.ProcessEnded)
