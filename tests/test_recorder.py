@@ -139,6 +139,9 @@ def test_a_follower_sees_each_event_once_and_in_order(tmp_path: Path) -> None:
         """
         recorder = Recorder(sys.argv[1], segment_size=4 * os.sysconf("SC_PAGE_SIZE"))
         for number in range(30_000):
+            if number == 15_000:
+                os.write(out, b"half")
+                os.kill(os.getpid(), signal.SIGSTOP)  # until the follower has read
             recorder.record(51 - 1, "key", text='{"queued":%d}' % number)
         recorder.close()
         """,
@@ -148,8 +151,11 @@ def test_a_follower_sees_each_event_once_and_in_order(tmp_path: Path) -> None:
     seen: list[int] = []
     reads = 0
     with writer:
+        assert writer.stdout is not None
+        writer.stdout.read(4)
         while writer.poll() is None:
             fresh = follower.read()
+            writer.send_signal(signal.SIGCONT)
             reads += bool(fresh)
             seen += [event.queued for event in fresh if isinstance(event, e.JobState)]
     seen += [event.queued for event in follower.read() if isinstance(event, e.JobState)]
@@ -204,11 +210,9 @@ def test_a_record_that_a_kill_cut_short_is_left_out_and_reported(tmp_path: Path)
         from chaos.worker import recorder as module
         recorder = Recorder(sys.argv[1])
         recorder.record(30, "whole", attempt=1)
-        class Killer:
-            size = module.LENGTH.size
-            def pack_into(self, *rest):
-                os.kill(os.getpid(), signal.SIGKILL)
-        module.LENGTH = Killer()
+        def kill(*rest):
+            os.kill(os.getpid(), signal.SIGKILL)
+        module._PUT_LENGTH = kill
         recorder.record(30, "torn", attempt=2)
         """,
         str(path),

@@ -33,6 +33,10 @@ from .events import (
     SEGMENT_SIZE,
 )
 
+_PACK = HEADER_AFTER_LENGTH.pack
+_PUT_LENGTH = LENGTH.pack_into
+_monotonic_ns = time.monotonic_ns
+
 CUT_SIZE = 64  # the shortest that a text is ever made: room for the words that say it was cut
 
 
@@ -80,7 +84,9 @@ class Recorder:
         self._body_size_max = segment_size - FILE_HEADER.size - HEADER_SIZE - LENGTH.size - 8
         self._on_full = on_full
         self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        self._lock = threading.Lock()
+        self._body_size_plain = min(KEY_SIZE_MAX, self._body_size_max)
+        self._end_max = segment_size - LENGTH.size
+        self._take_lock()
         self._segments = 0
         self._closed = False
         try:
@@ -106,26 +112,26 @@ class Recorder:
 
         A key or a part of the text that does not fit is shortened, and says so where it was cut.
         """
-        key = job.encode("utf-8", "backslashreplace")
-        body = key + text.encode("utf-8", "backslashreplace") if text else key
-        if len(key) > KEY_SIZE_MAX or len(body) > self._body_size_max:
-            key, body = self._fit(job, text)
+        body = (job + text).encode("utf-8", "backslashreplace")
+        key_size = len(job)
+        if len(body) != key_size + len(text) or len(body) > self._body_size_plain:
+            key_size, body = self._encoded(job, text)
         length = HEADER_SIZE + len(body)
-        with self._lock:
-            if self._closed:
-                return
+        self._acquire()  # not `with`: it costs twice as much, and this runs ten times a job
+        try:
             start = self._position
             end = (start + length + 7) & ~7
-            if end + LENGTH.size > self._segment_size:
+            if end > self._end_max:
+                if self._closed:
+                    return
                 start, end = self._next_segment(length)
-            stamp = time.monotonic_ns()
-            HEADER_AFTER_LENGTH.pack_into(
-                self._map, start + 4, kind, code, len(key), attempt, call, number, stamp
+            self._map[start + LENGTH.size : start + length] = (
+                _PACK(kind, code, key_size, attempt, call, number, _monotonic_ns()) + body
             )
-            if body:
-                self._map[start + HEADER_SIZE : start + length] = body
-            LENGTH.pack_into(self._map, start, length)
+            _PUT_LENGTH(self._map, start, length)
             self._position = end
+        finally:
+            self._release()
 
     def record_fields(self, kind: int, job: str = "", attempt: int = 0, **fields: Any) -> None:
         """Append one event whose other fields travel as JSON in its text (the rarer events).
@@ -143,7 +149,7 @@ class Recorder:
         with self._lock:
             if self._closed:
                 return
-            self._closed = True
+            self._shut()
             size = (self._segments - 1) * self._segment_size + self._position
             self._map.close()
             os.ftruncate(self._fd, size)
@@ -153,6 +159,14 @@ class Recorder:
     def _field_bytes_max(self) -> int:
         """Room for the JSON of a record whose key is as long as a key may be."""
         return self._body_size_max - min(KEY_SIZE_MAX, self._body_size_max // 4)
+
+    def _encoded(self, job: str, text: str) -> tuple[int, bytes]:
+        """Size of the key, and key and text, when they are not plain short ASCII."""
+        key = job.encode("utf-8", "backslashreplace")
+        body = key + text.encode("utf-8", "backslashreplace")
+        if len(key) > KEY_SIZE_MAX or len(body) > self._body_size_max:
+            key, body = self._fit(job, text)
+        return len(key), body
 
     def _fit(self, job: str, text: str) -> tuple[bytes, bytes]:
         """Key and body short enough for a segment: the parts of the text keep their number."""
@@ -203,8 +217,18 @@ class Recorder:
 
         Another thread may have held the lock when the process was forked: take a free one.
         """
+        self._take_lock()
+        self._shut()
+
+    def _take_lock(self) -> None:
         self._lock = threading.Lock()
+        self._acquire = self._lock.acquire
+        self._release = self._lock.release
+
+    def _shut(self) -> None:
+        """From now on every record is one that does not fit, where it is found out why."""
         self._closed = True
+        self._end_max = -1
 
 
 def _encode(fields: Mapping[str, Any]) -> str:
