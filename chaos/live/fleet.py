@@ -34,6 +34,7 @@ UP_US = 60 * SECOND_US
 STOP_MARGIN_US = 5 * SECOND_US
 END_US = 10 * SECOND_US
 REPLACEMENTS_MAX = 20
+STARTS_MAX = 10
 REPLACE_AFTER_US = 100 * MILLISECOND_US
 
 
@@ -134,12 +135,26 @@ class LiveWorld:
     async def start(self, slot: int) -> str:
         """Start the next incarnation in worker slot `slot`; its full name once it is up.
 
+        Waits for a Redis that a fault took away. A worker that died because it went away just then
+        is started again, as whatever runs workers in production would do.
+
         Raises:
             HostFailed: it does not come up; the message ends with what it printed.
         """
-        self._incarnations[slot] += 1
-        name = f"{self.variant}/worker-{slot}.{self._incarnations[slot]}"
-        return await self._start("worker", name)
+        for _ in range(STARTS_MAX):
+            await self.server_answers()
+            began_us = self.clock.now_us()
+            self._incarnations[slot] += 1
+            name = f"{self.variant}/worker-{slot}.{self._incarnations[slot]}"
+            try:
+                return await self._start("worker", name)
+            except HostFailed:
+                if not self.server_was_away(began_us):
+                    raise
+        raise HostFailed(
+            f"{self.variant}: no worker came up in slot {slot} in {STARTS_MAX} tries, "
+            f"for Redis went away each time"
+        )
 
     # --- Kill, Pause, Keys ------------------------------------------------------------------------
 
@@ -230,6 +245,10 @@ class LiveWorld:
     async def server_answers(self) -> None:
         """Return once the Redis is there to be used: at once, for one that nobody disturbs."""
 
+    def server_was_away(self, since_us: int) -> bool:
+        """Whether a fault had taken the Redis away at any time since then."""
+        return False
+
     # --- inside -----------------------------------------------------------------------------------
 
     def _hear(self, events: list[Event]) -> None:
@@ -291,7 +310,6 @@ class LiveWorld:
             why = f"it was replaced {REPLACEMENTS_MAX} times already"
             raise HostFailed(_died(host, code, why))
         await self.clock.sleep_us(REPLACE_AFTER_US)
-        await self.server_answers()
         async with self.hold(slot):
             if not self._closing and not self._in_slot(slot):
                 await self.start(slot)

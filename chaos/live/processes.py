@@ -169,7 +169,15 @@ class Processes:
             raise HostFailed(f"cannot start {host}: {error.strerror} ({argv[0]})") from error
         finally:
             os.close(fd)
-        return await self._adopt(Process(host, popen, log))
+        try:
+            process = Process(host, popen, log)
+        except OSError as error:
+            popen.kill()
+            popen.wait()
+            raise HostFailed(
+                f"cannot watch {host}: {error.strerror} (pidfd_open, Linux 5.3 and newer)"
+            ) from error
+        return await self._adopt(process)
 
     def forget_folder_at_end(self, folder: Path) -> None:
         """A temporary folder that the watchdog removes if nobody else did."""

@@ -43,6 +43,7 @@ class OwnServerWorld(LiveWorld):
         self._redis = redis
         self._redis_lock = asyncio.Lock()
         self._redis_wanted = True
+        self._redis_back_us = 0
 
     def hosts(self, role: str) -> tuple[str, ...]:
         """Full names of the hosts of `role` that are up, in order."""
@@ -73,14 +74,28 @@ class OwnServerWorld(LiveWorld):
             self._redis_wanted = True
             if not self._redis.running:
                 self.server_started(await self._redis.start())
+            self._redis_back_us = self.clock.now_us()
+
+    async def resume(self, host: str) -> None:
+        """SIGCONT. No error if the host is gone or was not paused."""
+        await super().resume(host)
+        if host == self._redis.host:
+            self._redis_back_us = self.clock.now_us()
 
     async def server_answers(self) -> None:
         """Return once the server runs and is not paused."""
         for _ in range(SERVER_BACK_US // _POLL_US):
-            process = self._redis.process
-            if process is not None and process.running and not process.paused:
+            if not self._redis_is_away():
                 return
             await self.clock.sleep_us(_POLL_US)
+
+    def server_was_away(self, since_us: int) -> bool:
+        """Whether a fault had taken the server away at any time since then."""
+        return self._redis_is_away() or self._redis_back_us >= since_us
+
+    def _redis_is_away(self) -> bool:
+        process = self._redis.process
+        return process is None or not process.running or process.paused
 
     def server_started(self, process: Process) -> None:
         """Record a server process, and watch it."""

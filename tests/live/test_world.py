@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import signal
+import subprocess
+import sys
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -23,6 +27,7 @@ from chaos.event import (
     QueueDepth,
 )
 from chaos.live.hosts import Orders
+from chaos.live.world import OwnServerWorld
 from chaos.world import Depth, Keys, Kill, Pause, Restart, Server, Slots
 from tests.conftest import RunningServer
 from tests.live.conftest import VARIANT, Seen, Worlds, job, plan
@@ -110,6 +115,35 @@ async def test_a_stopped_worker_ends_gracefully_and_its_slot_is_filled_again(
         assert await world.start(1) == W12
         assert world.hosts("worker") == (W12, W21)
         await world.stop(W11)  # long gone: no error
+
+
+async def test_a_worker_is_started_once_redis_is_back(worlds: Worlds) -> None:
+    async with worlds.open() as (world, seen):
+        assert isinstance(world, OwnServerWorld)
+        await world.stop(W11)
+        await world.stop_server(keep_data=True)
+        starting = asyncio.create_task(world.start(1))
+        assert await asyncio.wait([starting], timeout=0.2) == (set(), {starting})
+        assert W12 not in [event.target for event in seen.of(HostStarted)]
+        await world.start_server()
+        assert await starting == W12
+
+
+async def test_a_worker_that_came_up_just_as_redis_went_away_is_started_again(
+    worlds: Worlds, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with worlds.open() as (world, seen):
+        assert isinstance(world, OwnServerWorld)
+        await world.stop(W11)
+        await world.stop_server(keep_data=True)
+        with monkeypatch.context() as patch:
+            patch.setattr(OwnServerWorld, "_redis_is_away", lambda self: False)
+            starting = asyncio.create_task(world.start(1))
+            await seen.until(lambda: W12 in [event.target for event in seen.of(HostStarted)])
+        await seen.until(lambda: starting.done() or seen.exits()[-1][:2] == (W12, 4))
+        await world.start_server()
+        assert await starting in (W12, f"{VARIANT}/worker-1.3")
+        assert world.failure is None
 
 
 async def test_a_worker_that_does_not_stop_is_killed(
@@ -204,6 +238,21 @@ async def test_a_cancel_while_it_comes_up_leaves_no_process(worlds: Worlds) -> N
     with pytest.raises(asyncio.CancelledError):
         await task
     assert processes_of(worlds.run_dir) == []
+
+
+def test_a_killed_controller_leaves_no_process_although_a_worker_and_redis_are_frozen(
+    environment: Callable[[str], Environment], tmp_path: Path
+) -> None:
+    root = Path(__file__).parent.parent.parent
+    argv = [sys.executable, "-m", "tests.live.world_controller"]
+    argv += [str(environment(VARIANT).python), str(tmp_path / "run")]
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True, cwd=root) as controller:
+        assert controller.stdout is not None
+        found = json.loads(controller.stdout.readline())
+        controller.kill()
+    assert len(found) == 4
+    assert wait_until_gone(found) == []
+    assert processes_of(tmp_path) == []
 
 
 def processes_of(folder: Path) -> list[bytes]:
