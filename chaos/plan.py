@@ -181,6 +181,10 @@ Workload = Annotated[SameKey | App, Field(discriminator="kind")]
 # --- faults ---------------------------------------------------------------------------------------
 
 
+NO_SCHEDULE = "say when: either `every: 500ms` or `at: [5s, 9s]`, not both"
+NOTHING_MOVES = "max_surge and max_unavailable are both 0: nothing could be replaced"
+
+
 class FaultSpec(Spec):
     """When a fault is injected: each `every` (± `jitter`), or at the times in `at`."""
 
@@ -200,7 +204,7 @@ class FaultSpec(Spec):
     @model_validator(mode="after")
     def _has_a_schedule(self) -> Self:
         if (self.every_us is None) == (not self.at_us):
-            raise ValueError("say when: either `every: 500ms` or `at: [5s, 9s]`, not both")
+            raise ValueError(NO_SCHEDULE)
         return self
 
 
@@ -223,7 +227,7 @@ class RollingRestartFault(FaultSpec):
     @model_validator(mode="after")
     def _can_move(self) -> Self:
         if self.max_surge + self.max_unavailable == 0:
-            raise ValueError("max_surge and max_unavailable are both 0: nothing could be replaced")
+            raise ValueError(NOTHING_MOVES)
         return self
 
 
@@ -270,6 +274,9 @@ Fault = Annotated[
     | RedisPauseFault,
     Field(discriminator="fault"),
 ]  # fmt: skip
+FAULTS = (
+    "sweep", "rolling_restart", "kill", "pause", "abort", "redis_restart", "redis_pause",
+)  # fmt: skip
 SERVER_FAULTS = ("redis_restart", "redis_pause")
 
 

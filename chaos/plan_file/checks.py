@@ -17,6 +17,9 @@ from chaos import schedule, variants
 from chaos.clock import format_duration
 from chaos.errors import VariantError
 from chaos.plan import (
+    FAULTS,
+    NO_SCHEDULE,
+    NOTHING_MOVES,
     App,
     Body,
     KillFault,
@@ -28,12 +31,12 @@ from chaos.plan import (
     SameKey,
 )
 from chaos.plan_file.names import KnownNames
-from chaos.plan_file.words import one_of, show
+from chaos.plan_file.words import TELLING_PARAMETERS, one_of, show
 from chaos.plan_file.yaml_text import Path, paths_of
 
 _PASSWORD = re.compile(
     r"[A-Za-z][A-Za-z0-9+.-]*://"
-    r"([^\s/?#@]*:[^\s/?#@]+@|\S*[?&](password|passwd|pwd|secret|token|access_token|api_key)=.)"
+    rf"([^\s/?#@]*:[^\s/?#@]+@|\S*[?&]({TELLING_PARAMETERS})=.)"
 )
 _PLACEHOLDER = re.compile(r"\{([A-Za-z_]\w*)\}")
 
@@ -262,6 +265,16 @@ def passwords(given: Any) -> Iterator[Problem]:
                 "(a function can read it from its environment; for Redis there is "
                 "SAQCHAOS_REDIS_URL)",
             )
+
+
+def untimed(given: Any) -> Iterator[Problem]:
+    """What a fault's model says of a fault as a whole, said also while one of its keys is wrong."""
+    for place, fault in enumerate(_list(_mapping(given).get("faults"))):
+        known = _mapping(fault)
+        if known.get("fault") in FAULTS and bool(known.get("every")) == bool(known.get("at")):
+            yield Problem(("faults", place), NO_SCHEDULE)
+        if known.get("max_surge") == 0 and known.get("max_unavailable", 0) == 0:
+            yield Problem(("faults", place), NOTHING_MOVES)
 
 
 def idle_keys(given: Any) -> Iterator[Problem]:

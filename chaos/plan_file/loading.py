@@ -22,11 +22,11 @@ from pydantic import ValidationError
 import chaos
 from chaos.errors import PlanError
 from chaos.plan import Plan
-from chaos.plan_file import checks, models, overrides, yaml_text
+from chaos.plan_file import checks, models, yaml_text
 from chaos.plan_file.checks import Problem
 from chaos.plan_file.names import known_names
-from chaos.plan_file.overrides import Overrides
-from chaos.plan_file.words import one_of, path_text, show
+from chaos.plan_file.overrides import Overrides, apply
+from chaos.plan_file.words import one_of, path_text, show, without_secrets
 
 SIZE_MAX = 1 << 20
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
@@ -72,28 +72,28 @@ def _find(name_or_path: str | Path) -> Path:
 # --- loading --------------------------------------------------------------------------------------
 
 
-def load(name_or_path: str | Path, over: Overrides = _NOTHING) -> Plan:
+def load(name_or_path: str | Path, overrides: Overrides = _NOTHING) -> Plan:
     """The plan of this name, or in this file, with the overrides in it.
 
     Raises:
         PlanError: it cannot be read, or is wrong; the error holds every problem.
     """
     path = _find(name_or_path)
-    return loads(_text(path), str(name_or_path if path.stem == name_or_path else path), over)
+    return loads(_text(path), str(name_or_path if path.stem == name_or_path else path), overrides)
 
 
-def loads(text: str, source: str = "plan", over: Overrides = _NOTHING) -> Plan:
+def loads(text: str, source: str = "plan", overrides: Overrides = _NOTHING) -> Plan:
     """The plan that a YAML text describes; `source` names the text in problems.
 
     Raises:
         PlanError: it is wrong; the error holds every problem.
     """
     document = yaml_text.read(text)
-    if not isinstance(document.data, dict):
+    if not (document.complete and isinstance(document.data, dict)):
         what = "empty" if document.data is None else show(document.data)
         no_plan = f"{source}: a plan is a mapping that begins with `plan: its-name`; this is {what}"
         raise PlanError([_told(source, trouble) for trouble in document.troubles] or [no_plan])
-    flags = overrides.apply(document, over)
+    flags = apply(document, overrides)
     plan, found = _judge(document.data, document.holes)
     if found or document.troubles:
         raise PlanError(_in_order(source, document, flags, found))
@@ -121,7 +121,7 @@ def _text(path: Path) -> str:
 
 def _judge(data: Any, holes: set[yaml_text.Path]) -> tuple[Plan | None, list[Problem]]:
     """The plan if it is right, and what is wrong with it."""
-    told, touched = list(checks.passwords(data)), set(holes)
+    told, touched = [*checks.passwords(data), *checks.untimed(data)], set(holes)
     plan: Plan | None = None
     try:
         plan = models.validate(data)
@@ -159,7 +159,7 @@ def _in_order(
     for problem in found:
         flag = _nearest(problem.path, flags)
         if flag is not None:
-            in_flags.append(f"{flag}: {problem.message}")
+            in_flags.append(f"{flag}: {without_secrets(problem.message)}")
         else:
             place = _nearest(problem.path, document.places) or yaml_text.Place(1, 1)
             in_file.append(yaml_text.Trouble(place, problem.path, problem.message))
@@ -178,4 +178,5 @@ def _nearest(path: yaml_text.Path, known: dict[yaml_text.Path, Any]) -> Any:
 def _told(source: str, trouble: yaml_text.Trouble) -> str:
     place = f"{source}:{trouble.place.line}:{trouble.place.column}"
     path = path_text(trouble.path)
-    return f"{place}: {path}: {trouble.message}" if path else f"{place}: {trouble.message}"
+    message = without_secrets(trouble.message)
+    return f"{place}: {path}: {message}" if path else f"{place}: {message}"

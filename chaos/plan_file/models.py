@@ -76,15 +76,17 @@ def validate(data: Any) -> Plan:
 
 def problems(error: ValidationError, data: Any) -> list[Problem]:
     """Each of pydantic's errors, once and in a plan's words."""
+    return [Problem(path, _message(one, path, data)) for one, path in _errors(error)]
+
+
+def _errors(error: ValidationError) -> Iterator[tuple[Any, Path]]:
+    """Pydantic's errors with their paths; it leaves wrong items out before it counts a list."""
     raw = error.errors(include_url=False)
     paths = [_path(one["loc"]) for one in raw]
-    found = []
     for one, path in zip(raw, paths, strict=True):
         inside = any(other[: len(path)] == path and other != path for other in paths)
-        if one["type"] == "too_short" and inside:
-            continue  # pydantic leaves wrong items out before it counts
-        found.append(Problem(path, _message(one, path, data)))
-    return found
+        if one["type"] != "too_short" or not inside:
+            yield one, path
 
 
 def repair(data: Any, error: ValidationError) -> tuple[Plan | None, dict[str, Any], set[Path]]:
@@ -96,8 +98,7 @@ def repair(data: Any, error: ValidationError) -> tuple[Plan | None, dict[str, An
     data = copy.deepcopy(data)
     touched: set[Path] = set()
     for _ in range(ROUNDS_MAX):
-        for one in error.errors(include_url=False):
-            path = _path(one["loc"])
+        for one, path in _errors(error):
             if path:
                 touched.add(path)
                 _replace(data, path, one["type"])

@@ -10,6 +10,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from chaos.clock import parse_duration_us
+from chaos.plan import Plan
 from chaos.plan_file.yaml_text import Document, Path
 
 
@@ -97,7 +98,8 @@ def _settle_gate(document: Document, over: Overrides, flags: dict[Path, str]) ->
 
 def _join(document: Document, flags: dict[Path, str]) -> None:
     """Put the baseline before the variants if it is none of them."""
-    baseline, given = document.data.get("baseline"), document.data.get("variants")
+    default = list(Plan.model_fields["variants"].default)
+    baseline, given = document.data.get("baseline"), document.data.setdefault("variants", default)
     if isinstance(baseline, str) and isinstance(given, list) and baseline not in given:
         _renumber(document, "variants", {old: old + 1 for old in range(len(given))})
         given.insert(0, baseline)

@@ -1,14 +1,13 @@
 """What a plan may hold, for editors and readers: the JSON Schema, and the tables of docs/plans.md.
 
 Both are made from the models of `chaos.plan`, so that neither can be stale; a test compares the
-committed files with what is made here. `python -m chaos.plan_file.reference` writes them again.
+committed files with what is made here. `python -m chaos.plan_file` writes them again.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 from pydantic.fields import FieldInfo
@@ -17,9 +16,7 @@ from chaos.plan import FaultSpec, Plan, Spec
 from chaos.plan_file.models import chosen_by, keys_of, models_in
 from chaos.plan_file.names import known_names
 
-SCHEMA_FILE = Path("docs/plan.schema.json")
-PAGE_FILE = Path("docs/plans.md")
-BEGIN = "<!-- keys: written by `python -m chaos.plan_file.reference` -->"
+BEGIN = "<!-- keys: written by `python -m chaos.plan_file` -->"
 END = "<!-- end of keys -->"
 
 
@@ -163,8 +160,3 @@ _KINDS = {
     "array": "list",
     "object": "mapping",
 }
-
-
-if __name__ == "__main__":
-    SCHEMA_FILE.write_text(schema_text(), "utf-8")
-    PAGE_FILE.write_text(page(PAGE_FILE.read_text("utf-8")), "utf-8")

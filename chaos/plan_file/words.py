@@ -10,7 +10,14 @@ from typing import Any
 from chaos.plan_file.yaml_text import Path
 
 SHOWN_MAX = 60
-_CREDENTIALS = re.compile(r"://[^\s/@]*@")
+TELLING_PARAMETERS = "password|passwd|pwd|secret|token|access_token|api_key"
+_USER = re.compile(r"://[^\s/@]*@")
+_TOKEN = re.compile(rf"([?&](?:{TELLING_PARAMETERS})=)[^\s&'\"]*")
+
+
+def without_secrets(text: str) -> str:
+    """The text with user, password and tokens of any URL in it starred out."""
+    return _USER.sub("://***@", _TOKEN.sub(r"\1***", text))
 
 
 def show(value: Any) -> str:
@@ -20,7 +27,7 @@ def show(value: Any) -> str:
     if isinstance(value, list | tuple):
         return "a list"
     if isinstance(value, str):
-        value = _CREDENTIALS.sub("://***@", value)
+        value = without_secrets(value)
         return repr(value if len(value) <= SHOWN_MAX else f"{value[:SHOWN_MAX]}…")
     if value is None:
         return "nothing"

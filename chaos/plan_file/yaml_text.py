@@ -62,12 +62,14 @@ class Document:
         places: where each value stands, by its path; in a mapping, where its key stands.
         troubles: what is wrong with the text as YAML, in order.
         holes: paths of values that could not be read; `data` has None there.
+        complete: whether the text was read to its end; if not, keys may be missing from `data`.
     """
 
     data: Any = None
     places: dict[Path, Place] = field(default_factory=dict)
     troubles: list[Trouble] = field(default_factory=list)
     holes: set[Path] = field(default_factory=set)
+    complete: bool = True
 
 
 def read(text: str) -> Document:
@@ -75,12 +77,12 @@ def read(text: str) -> Document:
     document = Document()
     builder = _Builder(document)
     try:
-        for event in yaml.parse(text, Loader=_LOADER):
-            if not builder.feed(event):
-                break
+        document.complete = all(builder.feed(event) for event in yaml.parse(text, Loader=_LOADER))
     except yaml.MarkedYAMLError as error:
+        document.complete = False
         builder.trouble(error.problem_mark or error.context_mark, (), _syntax(error))
     except yaml.YAMLError as error:
+        document.complete = False
         place = _place_of_character(text, error)
         document.troubles.append(Trouble(place, (), f"no YAML: {error}".partition("\n")[0]))
     return document
