@@ -40,7 +40,7 @@ def format_duration(duration_us: int) -> str:
 
 
 class Clock(Protocol):
-    """What a world's time can do. The live world's is this machine's; the simulator's is virtual."""
+    """What a world's time can do. The live world's is this machine's, the simulator's virtual."""
 
     def now_us(self) -> int:
         """Microseconds on this world's monotonic clock."""

@@ -62,7 +62,7 @@ class HostStopping(Event, frozen=True, kw_only=True, tag="host-stopping"):
 
 
 class HostEnded(Event, frozen=True, kw_only=True, tag="host-ended"):
-    """Last record of a host that ended by itself, with the queue's own counters if it has a queue."""
+    """Last record of a host that ended by itself, with its queue's own counters if it has one."""
 
     complete: int = 0
     failed: int = 0
@@ -333,6 +333,6 @@ AnyEvent = (
     HostBegan | HostStopping | HostEnded | Blind | CallInvoked | CallReturned | AttemptBegan
     | ProcessEnded | BodyBegan | BodyCancelled | BodyEnded | SlotSet | SlotOverwritten | SlotRemoved
     | SlotMissed | ErrorRaised | UpkeepEnded | JobState | QueueDepth | Answered | RunBegan
-    | ServerFound | PhaseBegan | FaultInjected | FaultHealed | HostStarted | HostSignalled | HostExited
-    | LimitReached | RunEnded
+    | ServerFound | PhaseBegan | FaultInjected | FaultHealed | HostStarted | HostSignalled
+    | HostExited | LimitReached | RunEnded
 )  # fmt: skip

@@ -5,7 +5,7 @@ them into `chaos.history` events. It therefore imports nothing but the standard 
 
 A record is a 32-byte header, the job key and a text (UTF-8), padded to 8 bytes:
 
-    length u32 │ kind u8 │ code u8 │ key bytes u16 │ attempt u32 │ call u32 │ number i64 │ stamp ns u64
+    length u32 │ kind u8 │ code u8 │ key bytes u16 │ attempt u32 │ call u32 │ number i64 │ ns u64
     job key … │ text … │ padding
 
 `length` counts header, key and text without the padding. It is written last: a record counts once
@@ -30,8 +30,8 @@ KEY_SIZE_MAX = 0xFFFF
 class Kind(IntEnum):
     """What a record says. Values are stored in files: add, never renumber.
 
-    How each kind uses the free fields (`\\x1f` separates the parts of a text; the others carry their
-    own fields as JSON in the text, named as in `chaos.event`):
+    How each kind uses the free fields (`\\x1f` separates the parts of a text; the others carry
+    their own fields as JSON in the text, named as in `chaos.event`):
 
     CALL_INVOKED      code: op; call; number: enqueue id; text: status, detail[, parent call]
     CALL_RETURNED     code: op | outcome << 4; call; number: enqueue id; text: detail
