@@ -169,7 +169,7 @@ class Record(msgspec.Struct, frozen=True):
         return parts + [""] * (count - len(parts))
 
 
-# --- one builder per kind: the hot ones by field, the rarer ones from JSON in the text -------------
+# --- one builder per kind: the hot ones by field, the rarer ones from JSON in the text ------------
 
 _OPS = {op.value: op.name.lower() for op in Op}
 _OUTCOMES = {outcome.value: outcome.name.lower() for outcome in Outcome}

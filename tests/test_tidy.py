@@ -209,6 +209,13 @@ def test_documented_commands_exist() -> None:
     assert commands_in((ROOT / "README.md").read_text("utf-8")), "README shows no command"
 
 
+def test_the_map_names_every_module_and_nothing_else() -> None:
+    page = (ROOT / "docs" / "whats-here.md").read_text("utf-8")
+    rows = re.findall(r"^\| `(chaos/[^`]+\.py)` \| \S", page, re.MULTILINE)
+    modules = [named(path) for path in sources("chaos") if path.name != "__init__.py"]
+    assert sorted(rows) == modules
+
+
 def test_the_changelog_has_a_section_for_this_version() -> None:
     version = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["version"]
     assert f"## {version}" in (ROOT / "CHANGELOG.md").read_text("utf-8")

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import msgspec
-from tests.reports.samples import GUARDED, HISTORY, STOCK, VERDICT
 
 from chaos.reports import text
 from chaos.verdict import GateVerdict, Outcome, PromiseVerdict, VariantVerdict, Verdict
+from tests.reports.samples import GUARDED, HISTORY, STOCK, VERDICT
 
 GOLDEN = """\
 PASSED: the baseline gate against stock@0.26.3 passed
