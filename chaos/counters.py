@@ -37,7 +37,10 @@ COUNTERS: Mapping[str, str] = MappingProxyType(
         "overlaps": "pairs of attempts of one key that were alive at once",
         "body_overlaps": "pairs of bodies of one key that ran at once",
         "repeats": "attempts after the first of their enqueue, or that met another of their key",
+        "requeued_live": "jobs put into the queue while an attempt of their key ran: what it takes "
+        "for two of them to run at once",
         "contexts": "contexts that workers registered",
+        "contexts_collided": "contexts of attempts that were in a slot collision",
         "jobs_run": "jobs whose function began at least once",
         "runs": "bodies begun",
         "attempts_complete": "attempts that finished their job as COMPLETE",
@@ -88,7 +91,8 @@ EXPOSURES: Mapping[str, str] = MappingProxyType(
     {
         name: COUNTERS[name]
         for name in (
-            "slot_collisions", "overlaps", "body_overlaps", "repeats", "attempts", "contexts",
+            "slot_collisions", "overlaps", "body_overlaps", "repeats", "requeued_live", "attempts",
+            "contexts", "contexts_collided",
             "jobs_run", "enqueues", "jobs_finished", "retries", "aborts", "aborts_running",
             "sweeps", "swept", "swept_live", "restarts", "kills", "faults",
         )
@@ -125,7 +129,9 @@ def _attempts(timeline: Timeline) -> dict[str, float]:
         "overlaps": attempts.overlaps.count(now_us),
         "body_overlaps": attempts.body_overlaps.count(now_us),
         "repeats": timeline.repeats(),
+        "requeued_live": timeline.tally.requeued_live,
         "contexts": attempts.contexts,
+        "contexts_collided": attempts.contexts_collided,
         "runs": timeline.tally.bodies,
         **{f"attempts_{outcome}": count for outcome, count in ended},
     }

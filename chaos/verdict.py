@@ -148,12 +148,18 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def rate_upper_bound(count: int, exposure: int) -> float:
-    """Upper 95 % bound of a rate of `count` in `exposure`: 3/n for none, else Wilson's."""
+    """Upper 95 % bound of a rate of `count` in `exposure`: 3/n for none, else Wilson's score bound.
+
+    More failures than exposures are a Poisson count; its bound is Wilson and Hilferty's.
+    """
     if exposure <= 0:
         return math.inf
     if count == 0:
         return min(1.0, 3.0 / exposure)
-    rate, z2 = min(1.0, count / exposure), 1.6449**2
+    if count > exposure:  # several a time: no share of anything, so a Poisson bound
+        more = count + 1
+        return more * (1 - 1 / (9 * more) + 1.6449 / (3 * math.sqrt(more))) ** 3 / exposure
+    rate, z2 = count / exposure, 1.6449**2
     centre = rate + z2 / (2 * exposure)
     spread = math.sqrt(z2 * (rate * (1 - rate) / exposure + z2 / (4 * exposure**2)))
     return min(1.0, (centre + spread) / (1 + z2 / exposure))

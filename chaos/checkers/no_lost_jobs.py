@@ -82,14 +82,13 @@ def _lost(job: Job, state: JobState | None, why: str) -> Finding:
 
 def _finding(kind: str, job: Job, state: JobState | None, why: str) -> Finding:
     last = job.attempts[-1].over if job.attempts else None
-    calls = [call.invoked for call in (*job.finishes, *job.requeues)][-1:]
-    aborts = [swept.abort.invoked for swept in job.swept[-1:]]
+    calls = [call.invoked for calls in (job.requeues, job.aborts) for call in calls[-1:]]
     enqueued = job.enqueued.returned if job.enqueued else None
     return Finding(
         kind=kind,
         job=job.key,
         message=f"{job.key!r} (enqueue {job.enqueue}) at the end: {why}",
-        events=numbers(enqueued, last, *calls, *aborts, state),
+        events=numbers(enqueued, last, *calls, state),
     )
 
 

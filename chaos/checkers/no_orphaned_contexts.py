@@ -6,12 +6,13 @@ outlived-by-body (its own `finally` removed it while its body still ran), leaked
 the attempt ended). An attempt whose body has ended has nothing left to abort, so losing its slot
 then is no violation. A worker whose map or bodies the probe could not see makes this UNKNOWN.
 
-Exposure: slot collisions, or registered contexts where there was none.
+Exposure: contexts of attempts in a slot collision (each can be orphaned once), or all contexts that
+were registered where there was no collision.
 """
 
 from __future__ import annotations
 
-from chaos.checkers.evidence import collisions_or, milliseconds, numbers
+from chaos.checkers.evidence import milliseconds, numbers
 from chaos.event import SlotOverwritten, SlotRemoved
 from chaos.plan import Plan
 from chaos.timeline import Timeline
@@ -24,10 +25,13 @@ class NoOrphanedContexts:
 
     name = "no-orphaned-contexts"
     claim = "every live attempt is reachable by abort(), and no context outlives its attempt"
-    exposure = "slot_collisions"
+    exposure = "contexts_collided"
 
     def check(self, plan: Plan, timeline: Timeline) -> Judgement:
-        name, count = collisions_or(timeline, "contexts", timeline.attempts.contexts)
+        attempts = timeline.attempts
+        name, count = "contexts", attempts.contexts
+        if attempts.contexts_collided:
+            name, count = "contexts_collided", attempts.contexts_collided
         blind = timeline.hosts.blind("contexts", "bodies")
         orphans = [] if blind else timeline.orphans.all()
         return Judgement(

@@ -2,7 +2,9 @@
 
 The terminal state is the first finish that was acknowledged, except an ABORTED that was written in
 answer to a sweep's abort while that sweep had not yet decided (its own retry or finish of the job):
-there the sweep's decision is the state. Kinds, all about the same enqueue and after that finish:
+there the sweep's decision is the state.
+
+Kinds, each found once a job, all about the same enqueue and after that finish:
 
     ran-again     a body began
     overwritten   a finish wrote another status
@@ -47,6 +49,14 @@ class TerminalIsFinal:
 
 
 def _afterwards(job: Job, terminal: Call, slack_us: int) -> list[Finding]:
+    """The first of each kind: what follows from it is the same violation, not another one."""
+    first: dict[str, Finding] = {}
+    for finding in _everything_after(job, terminal, slack_us):
+        first.setdefault(finding.kind, finding)
+    return list(first.values())
+
+
+def _everything_after(job: Job, terminal: Call, slack_us: int) -> list[Finding]:
     findings: list[Finding] = []
     for attempt in job.runs():
         began = attempt.body_began

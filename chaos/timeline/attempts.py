@@ -33,6 +33,7 @@ class Attempt(msgspec.Struct, kw_only=True, eq=False):
 
     Attributes:
         repeat: it is not the first attempt of its enqueue.
+        collided: it was one of the two in a slot collision.
         calls: the finish and retry calls that it made, in order.
         slot_gone: the event that took its context out of the map.
         host_gone: the event that ended its host while it was alive.
@@ -41,6 +42,7 @@ class Attempt(msgspec.Struct, kw_only=True, eq=False):
 
     began: AttemptBegan
     repeat: bool = False
+    collided: bool = False
     process_ended: ProcessEnded | None = None
     body_began: BodyBegan | None = None
     body_ended: BodyEnded | None = None
@@ -162,7 +164,7 @@ class Attempts:
     """All attempts of one variant, in the order in which they began.
 
     Attributes:
-        contexts: contexts registered.
+        contexts: contexts registered; contexts_collided: those of attempts in a slot collision.
         repeats: attempts after the first of their enqueue.
         meetings: other attempts that began while one of their key was alive.
     """
@@ -171,6 +173,7 @@ class Attempts:
         self.by_id: dict[str, Attempt] = {}
         self.collisions: list[Collision] = []
         self.contexts = 0
+        self.contexts_collided = 0
         self.repeats = 0
         self.meetings = 0
         self.overlaps = Overlaps(slack_us, lambda attempt: attempt.over)
@@ -214,8 +217,13 @@ class Attempts:
             if other is attempt or other.host != attempt.host:
                 continue
             if other.slot_set is not None and other.process_over is None:
-                self.collisions.append(Collision(earlier=other, later=attempt))
+                self._collide(other, attempt)
                 return
+
+    def _collide(self, earlier: Attempt, later: Attempt) -> None:
+        self.collisions.append(Collision(earlier=earlier, later=later))
+        self.contexts_collided += (not earlier.collided) + (not later.collided)
+        earlier.collided = later.collided = True
 
     def forget_if_over(self, attempt: Attempt) -> bool:
         """Take an attempt that has ended out of the living; true if it was there and has ended."""

@@ -13,7 +13,7 @@ from chaos.timeline.calls import Call, Calls
 from chaos.timeline.hosts import Faults, Hosts
 from chaos.timeline.internal_errors import InternalErrors
 from chaos.timeline.jobs import Inspection, Jobs
-from chaos.timeline.keys import Keys
+from chaos.timeline.keys import PUTS_IN, Keys
 from chaos.timeline.orphans import Orphans
 from chaos.timeline.tally import Tally
 
@@ -161,6 +161,7 @@ class Timeline:
 
     def _abort_began(self, call: Call) -> None:
         self.aborts.invoked(call)
+        self.jobs.of(call.job, call.enqueue).aborts.append(call)
         sweep = call.inside("sweep")
         if sweep is not None:
             self.jobs.swept(call, sweep)
@@ -180,10 +181,17 @@ class Timeline:
             self.aborts.returned(call, self.attempts.alive(call.job))
         elif op == "sweep":
             self.jobs.sweep_returned()
-        elif op in ("finish", "retry") and call.happened:
+        if op in PUTS_IN and call.happened:
+            self.tally.requeued_live += self._runs_elsewhere(call)
+        if op in ("finish", "retry") and call.happened:
             self.tally.recorded(self.jobs.of(call.job, call.enqueue), call)
         elif op == "finish_abort" and call.happened:
             self._finish_abort_calls.setdefault((call.host, call.job), []).append(call)
+
+    def _runs_elsewhere(self, call: Call) -> bool:
+        """Whether an attempt of this key runs, other than the one that makes the call."""
+        alive = self.attempts.alive(call.job)
+        return any(one.body_alive and one.id != call.invoked.attempt for one in alive)
 
     def _enqueued(self, call: Call) -> None:
         job = self.jobs.enqueued(call)

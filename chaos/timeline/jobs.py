@@ -60,6 +60,7 @@ class Job(msgspec.Struct, kw_only=True, eq=False):
     attempts: list[Attempt] = []
     finishes: list[Call] = []
     requeues: list[Call] = []
+    aborts: list[Call] = []
     swept: list[Swept] = []
     retries: int = 1
 

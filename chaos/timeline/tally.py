@@ -41,6 +41,7 @@ class Tally:
     Attributes:
         sweeps: sweep calls begun; swept: jobs that they aborted; swept_live: those that had a live
             attempt then.
+        requeued_live: jobs put into the queue while an attempt of their key ran elsewhere.
         finished: jobs by the terminal status that was first recorded for them.
     """
 
@@ -48,6 +49,7 @@ class Tally:
         self.sweeps = 0
         self.swept = 0
         self.swept_live = 0
+        self.requeued_live = 0
         self.bodies = 0
         self.jobs_run = 0
         self.retries = 0

@@ -88,9 +88,17 @@ class Story:
         self.tell(e.HostSignalled, at, target=worker.name, signal="SIGKILL")
         self.tell(e.HostExited, gone, target=worker.name, code=-9)
 
+    def exited(self, worker: Worker, at: float, code: int, *, expected: bool) -> None:
+        """The end of a process, as the controller saw it."""
+        self.tell(e.HostExited, at, target=worker.name, code=code, expected=expected)
+
+    def tell_injected(self, name: str, at: float) -> None:
+        """An injection that is not healed."""
+        self.tell(e.FaultInjected, at, fault=name, number=1, of=self.variant)
+
     def fault(self, name: str, at: float, until: float, number: int = 1, target: str = "") -> None:
         """One injection, and its healing."""
-        fields = {"fault": name, "number": number, "of": self.variant}
+        fields: dict[str, Any] = {"fault": name, "number": number, "of": self.variant}
         self.tell(e.FaultInjected, at, target=target, **fields)
         self.tell(e.FaultHealed, until, **fields)
 
@@ -178,7 +186,8 @@ class Worker:
 
     def call(self, op: str, job: str, at: float, **fields: Any) -> int:
         """A queue call by this worker, outside any attempt."""
-        return self.story.call(op, job, at, host=self.name, **({"enqueue": 1} | fields))
+        named: dict[str, Any] = {"enqueue": 1, **fields}
+        return self.story.call(op, job, at, host=self.name, **named)
 
 
 @dataclass
@@ -218,8 +227,8 @@ class Run:
 
     def call(self, op: str, at: float, **fields: Any) -> None:
         """A queue call that its `process()` made."""
-        fields = {"attempt": self.attempt, "enqueue": self.enqueue} | fields
-        self.story.call(op, self.job, at, host=self.host, **fields)
+        named: dict[str, Any] = {"attempt": self.attempt, "enqueue": self.enqueue, **fields}
+        self.story.call(op, self.job, at, host=self.host, **named)
 
     def finishes(self, at: float, status: str = "complete", **fields: Any) -> None:
         """It recorded this status."""

@@ -37,7 +37,7 @@ def test_losing_the_slot_after_the_body_has_ended_is_sound() -> None:
     second.starts(at=22)
     first.ends(at=25)
     second.completes(at=40)
-    assert judged(CHECKER, story) == Judgement(exposure=1, exposure_name="slot_collisions")
+    assert judged(CHECKER, story) == Judgement(exposure=2, exposure_name="contexts_collided")
 
 
 def test_an_orphan_for_no_time_at_all_is_sound() -> None:
@@ -78,7 +78,7 @@ def test_an_overwritten_attempt_whose_body_runs_on_is_orphaned() -> None:
         events=(3, 7, 9),
     )
     assert judged(CHECKER, story) == Judgement(
-        findings=(finding,), exposure=1, exposure_name="slot_collisions"
+        findings=(finding,), exposure=2, exposure_name="contexts_collided"
     )
 
 
@@ -100,7 +100,7 @@ def test_a_context_popped_by_another_attempt_is_orphaned_until_its_host_is_kille
         events=(7, 10, 13),
     )
     assert judged(CHECKER, story) == Judgement(
-        findings=(finding,), exposure=1, exposure_name="slot_collisions"
+        findings=(finding,), exposure=2, exposure_name="contexts_collided"
     )
 
 
@@ -148,7 +148,7 @@ def test_contexts_that_could_not_be_seen_make_it_unknown_whatever_else_was_seen(
     second.registers(at=30)
     first.overwritten(at=30, by=second)
     assert judged(CHECKER, story) == Judgement(
-        exposure=1,
-        exposure_name="slot_collisions",
+        exposure=2,
+        exposure_name="contexts_collided",
         unknown=f"{worker.name} could not see contexts: no job_task_contexts",
     )

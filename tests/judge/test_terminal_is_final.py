@@ -159,3 +159,15 @@ def test_an_aborted_left_behind_by_a_dead_sweeper_is_final() -> None:
     run.is_aborted(at=1200, why="swept")
     worker.call("retry", "k", at=1300)
     assert [one.kind for one in judged(CHECKER, story).findings] == ["requeued"]
+
+
+def test_a_job_that_runs_again_and_again_is_found_once_a_kind() -> None:
+    story = Story()
+    worker = _complete(story)
+    for place in (1, 2, 3):
+        worker.call("retry", "k", at=100 * place)
+        run = worker.begins("k", at=100 * place + 10)
+        run.runs(at=100 * place + 11)
+        run.completes(at=100 * place + 30)
+    found = judged(CHECKER, story).findings
+    assert [(one.kind, one.events[-1]) for one in found] == [("requeued", 12), ("ran-again", 16)]
