@@ -45,10 +45,9 @@ async def read_states(queue: Any, keys: Iterable[str]) -> AsyncIterator[JobState
     ids = list(dict.fromkeys((*asked, *lists.queued, *lists.active, *lists.scores)))
     doubtful: list[str] = []
     for start in range(0, len(ids), BATCH):
-        batch = ids[start : start + BATCH]
-        for job_id, state in zip(batch, await _read_batch(queue, batch, lists)):  # noqa: B905
+        for state in await _read_batch(queue, ids[start : start + BATCH], lists):
             if state.looks_wrong:
-                doubtful.append(job_id)
+                doubtful.append(queue.job_id(state.job))
             else:
                 yield state
     for start in range(0, len(doubtful), BATCH):
