@@ -11,6 +11,7 @@ written must not end a run: a broken pipe is swallowed by `chaos.cli.output`.
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol, Self
 
@@ -133,24 +134,21 @@ class Table(Lines):
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._live.stop()
+        with suppress(OSError):  # the terminal may have gone away
+            self._live.stop()
 
     def phase(self, variant: str, phase: str) -> None:
         """The next tick shows it."""
 
     def tick(self, status: tuple[VariantStatus, ...]) -> None:
         """Redraw."""
-        self._draw(status)
+        with suppress(OSError):
+            self._live.update(table(status), refresh=True)
 
     def note(self, text: str) -> None:
         """Print it above the table."""
-        self._console.print(terminal(text), markup=False)
-
-    def _draw(self, status: tuple[VariantStatus, ...]) -> None:
-        try:
-            self._live.update(table(status), refresh=True)
-        except OSError:  # the terminal went away; the run goes on
-            self._live.auto_refresh = False
+        with suppress(OSError):
+            self._console.print(terminal(text), markup=False)
 
 
 def table(status: tuple[VariantStatus, ...]) -> RichTable:

@@ -134,6 +134,8 @@ def _rows(variants: Sequence[VariantVerdict]) -> list[Row]:
     first: list[Row] = []
     if any(one.first_key_error_us is not None for one in variants):
         first = [("first KeyError after", tuple(_first_cell(one) for one in variants))]
+    if any(one.server for one in variants):
+        first.append(("Redis server", tuple((terminal(one.server), None) for one in variants)))
     rows = [answer, ("", ()), *promises]
     return [*rows, ("", ()), *counters, *first] if counters or first else rows
 

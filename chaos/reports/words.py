@@ -13,6 +13,7 @@ import msgspec
 
 from chaos.counters import is_time
 from chaos.event import Event
+from chaos.gate import EXIT_CODES
 from chaos.history import History
 from chaos.reports.escape import terminal
 from chaos.verdict import (
@@ -34,7 +35,6 @@ EXIT_MEANINGS = {
     4: "the world failed: no verdict on saq can be drawn",
     130: "interrupted: the faults are healed and the partial report is kept",
 }
-_GATE_EXIT = {Outcome.VALID: 0, Outcome.INVALID: 1, Outcome.UNKNOWN: 3}
 _HEADLINES = {Outcome.VALID: "PASSED", Outcome.INVALID: "FAILED", Outcome.UNKNOWN: "UNKNOWN"}
 _ENDED = {
     "interrupted": "INTERRUPTED: what was seen so far is judged",
@@ -51,7 +51,7 @@ _HIDDEN_FIELDS = ("n", "t_us", "host", "traceback")
 def exit_code(verdict: Verdict) -> int:
     """The exit code of a run (DESIGN, Exit codes): 130, then 4, then what the gate says."""
     ended = {"interrupted": 130, "failed": 4}.get(verdict.ended)
-    return _GATE_EXIT[verdict.gate.outcome] if ended is None else ended
+    return EXIT_CODES[verdict.gate.outcome] if ended is None else ended
 
 
 def headline(verdict: Verdict) -> str:

@@ -23,6 +23,7 @@ one-at-a-time                UNKNOWN           VALID
 attempts                        1855            1900
 key errors                        30               0
 first KeyError after         1.401 s               -
+Redis server            valkey 9.1.0
 
 How often each danger was met, and how high the true rate of failures can still be:
   stock@0.26.3
