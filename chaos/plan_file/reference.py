@@ -24,7 +24,7 @@ def schema() -> dict[str, Any]:
     """The JSON Schema (2020-12) of a plan in its YAML form, without what takes two keys to see."""
     made = Plan.model_json_schema(by_alias=True, mode="validation")
     names = known_names()
-    for model in _models():
+    for model in all_models():
         _write_defaults(made if model is Plan else made["$defs"][model.__name__], model)
     made["properties"]["promises"]["items"]["enum"] = list(names.promises)
     made["properties"]["exposures"]["propertyNames"] = {"enum": list(names.exposures)}
@@ -55,7 +55,7 @@ def _holds_mappings(form: Any) -> bool:
     return isinstance(form, list) and any(isinstance(item, dict) for item in form)
 
 
-def _models() -> list[type[Spec]]:
+def all_models() -> list[type[Spec]]:
     """Every model of a plan, once."""
     return list(dict.fromkeys(model for _, model in _sections(Plan, "")))
 

@@ -62,8 +62,10 @@ def test_an_app_goes_to_the_workload_that_has_a_key_for_it() -> None:
         ),
         (
             Overrides(gate="strict", baseline="stock@0.26.4"),
-            "--baseline: nothing acts on this key: only gate `baseline` compares with it. "
-            "Remove it",
+            (
+                "--baseline: nothing acts on this key: only gate `baseline` compares with it. "
+                "Remove it"
+            ),
         ),
         (Overrides(workers=0), "--workers: 0 is out of range: from 1 to 64"),
         (
