@@ -236,8 +236,18 @@ def test_the_lock_pins_every_package_by_hash_and_names_no_address() -> None:
     entries = re.split(r"^(?=[a-z])", text, flags=re.MULTILINE)
     assert [one for one in entries if one.strip() and "==" not in one.split("\n")[0]] == []
     assert [one.split(" ")[0] for one in entries if one and "--hash=sha256:" not in one] == []
+    assert _declared() - {one.split("==")[0] for one in entries} == set()
     assert "://" not in text
     assert not re.search(r"^--?[a-z]", text, re.MULTILINE)
+
+
+def _declared() -> set[str]:
+    """Every distribution that pyproject.toml asks for, its own extras resolved."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    extras = project["optional-dependencies"].values()
+    wanted = [*project["dependencies"], *(one for extra in extras for one in extra)]
+    names = {re.split(r"[^A-Za-z0-9-]", one)[0] for one in wanted}
+    return names - {"saq-chaos"}
 
 
 # --- the rules can fail ---------------------------------------------------------------------------
