@@ -1,9 +1,9 @@
 """The functions of a user's own saq settings, enqueued as the plan says.
 
 Each call has its own pace and its own streams, `("workload", call, i)`; the calls are merged by
-time, the first in the plan first where two fall together. `{i}` in a key or in an argument's text is
-the number of the call, `{n}` a number drawn from 0 to `spread` - 1: with a small spread the same key
-comes again and again. Other braces stay as they are, so that a text may hold JSON.
+time, the first in the plan first where two fall together. In a key or in an argument's text `{i}`
+is the number of the call, and `{n}` a number drawn from 0 to `spread` - 1: with a small spread the
+same key comes again and again. Other braces stay as they are, so that a text may hold JSON.
 """
 
 from __future__ import annotations

@@ -75,7 +75,7 @@ def _draw(stream: random.Random, bodies: tuple[Body, ...]) -> Body:
 
 
 def _as_kwargs(body: Body, stream: random.Random) -> dict[str, Any]:
-    """The body as it travels in the job (`chaos.worker.bodies.Profile`), without what it ignores."""
+    """The body as it travels in a job (`chaos.worker.bodies`), without what it ignores."""
     takes_us = body.takes_us + stream.randint(0, body.spread_us)
     kwargs: dict[str, Any] = {"profile": body.profile, "takes_us": takes_us}
     if body.profile == "heartbeat":
