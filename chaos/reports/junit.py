@@ -16,6 +16,7 @@ from chaos.reports import words
 from chaos.reports.escape import xml
 from chaos.verdict import Outcome, PromiseVerdict, VariantVerdict, Verdict
 
+NO_WORSE = ": no worse ("  # how the gate words a defect that it accepts
 _Element = ElementTree.Element
 
 
@@ -77,11 +78,12 @@ def _is_baseline(verdict: Verdict, variant: VariantVerdict) -> bool:
 
 
 def _accepted(verdict: Verdict, variant: VariantVerdict, promise: PromiseVerdict) -> bool:
-    """Whether the gate lets this defect pass: the baseline has it too, and no reason names it."""
+    """Whether the gate lets this defect pass: the baseline has it too, and no reason blames it."""
     if not verdict.gate.baseline:
         return False
+    blamed = f"{variant.variant}: {promise.promise} "
     named = any(
-        variant.variant in reason and promise.promise in reason for reason in verdict.gate.reasons
+        reason.startswith(blamed) and NO_WORSE not in reason for reason in verdict.gate.reasons
     )
     return _is_baseline(verdict, variant) or verdict.gate.outcome is Outcome.VALID or not named
 

@@ -6,6 +6,7 @@ from xml.etree import ElementTree
 
 import msgspec
 
+from chaos.gate import against
 from chaos.reports import junit
 from chaos.verdict import Finding, GateVerdict, Outcome, VariantVerdict
 from tests.reports.samples import GUARDED, HISTORY, STOCK, VERDICT
@@ -67,9 +68,25 @@ def test_a_defect_that_is_worse_than_the_baseline_is_red() -> None:
         gate="baseline",
         outcome=Outcome.INVALID,
         baseline="stock@0.26.4",
-        reasons=("stock@0.26.3: no-internal-errors is worse than on stock@0.26.4",),
+        reasons=("stock@0.26.3: no-internal-errors is broken 37 times in 412: more often",),
     )
     assert _case(STOCK, gate, "no-internal-errors").find("failure") is not None
+
+
+def test_a_defect_that_is_no_worse_stays_accepted_where_the_gate_fails_for_another_one() -> None:
+    other = msgspec.structs.replace(VERDICT.gate, baseline="stock@0.26.4")
+    broken = msgspec.structs.replace(STOCK, variant="stock@0.26.4")
+    accepted = against("stock@0.26.4", (broken, STOCK)).reasons
+    assert [one for one in accepted if "no-internal-errors" in one] == [
+        "stock@0.26.3: no-internal-errors is broken 37 times in 412 slot collisions, "
+        "on stock@0.26.4 37 times in 412: no worse (p = 0.54)"
+    ]
+    gate = msgspec.structs.replace(
+        other, outcome=Outcome.INVALID, reasons=("stock@0.26.3: recovers is broken", *accepted)
+    )
+    skipped = _case(STOCK, gate, "no-internal-errors").find("skipped")
+    assert skipped is not None
+    assert str(skipped.get("message")).startswith("INVALID, but no worse than on stock@0.26.4: ")
 
 
 def test_unknown_is_skipped_with_its_reason_and_the_gate_case_is_red() -> None:
