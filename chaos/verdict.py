@@ -185,4 +185,3 @@ def rate_is_higher_p(count: int, exposure: int, base_count: int, base_exposure: 
         for k in range(count, total + 1)
     )  # fmt: skip
     return min(1.0, math.fsum(tail))
-
