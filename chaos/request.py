@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Literal, Protocol
 from urllib.parse import urlsplit
 
-from chaos.plan import Plan
+from chaos.plan import App, Plan
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +42,12 @@ class SoakRequest:
     allow_external: bool = False
     metrics_port: int | None = None
     world: Literal["live"] = "live"
+
+    @property
+    def application(self) -> str | None:
+        """The app under test: `--app`, or the one that the plan's workload names."""
+        workload = self.plan.workload
+        return self.app or (workload.app if isinstance(workload, App) else None)
 
     def repeat_command(self, plan_file: Path) -> str:
         """The command line that makes this run again; `plan_file` is the stored plan.

@@ -21,7 +21,7 @@ from pathlib import Path
 from chaos import counters, gate, host_files, judge, plan_file, variants
 from chaos.clock import MILLISECOND_US, SECOND_US, MonotonicClock
 from chaos.environments import Environment
-from chaos.errors import SaqChaosError
+from chaos.errors import SaqChaosError, UsageError
 from chaos.event import CONTROLLER
 from chaos.history import History
 from chaos.ledger import Ledger
@@ -29,6 +29,7 @@ from chaos.live import run_dir
 from chaos.live.setting import RunClock, Setting
 from chaos.live.world import LiveWorld, open_world
 from chaos.metrics import MetricsServer, exposition
+from chaos.plan import App
 from chaos.request import Observer, SoakRequest, VariantStatus
 from chaos.run import Conductor
 from chaos.stored import HISTORY_FILE, PLAN_FILE
@@ -65,10 +66,11 @@ def soak(request: SoakRequest, observer: Observer) -> SoakResult:
         WorldError: an environment could not be built, or the metrics port is taken.
     """
     plan = request.plan
+    _check_application(request)
     builds = variants.parse_all(plan.variants)
-    variants.check(builds, app=request.app, python=request.python)
+    variants.check(builds, app=request.application, python=request.python)
     environments = [
-        variants.prepare(build, observer.note, app=request.app, python=request.python)
+        variants.prepare(build, observer.note, app=request.application, python=request.python)
         for build in builds
     ]
     ledger = Ledger((build.label for build in builds), plan.slack_us, plan.limits)
@@ -83,6 +85,21 @@ def soak(request: SoakRequest, observer: Observer) -> SoakResult:
         with soaking.recording():
             failure = asyncio.run(soaking.run())
     return _conclude(request, soaking, failure)
+
+
+def _check_application(request: SoakRequest) -> None:
+    """An app needs a plan that enqueues its functions, and such a plan needs an app."""
+    is_app = isinstance(request.plan.workload, App)
+    if request.app and not is_app:
+        raise UsageError(
+            f"--app {request.app}: plan {request.plan.plan!r} enqueues jobs of its own; write a "
+            f"plan with `workload: {{kind: app, calls: …}}` (examples/chat_sender has one)"
+        )
+    if is_app and not request.application:
+        raise UsageError(
+            f"plan {request.plan.plan!r} enqueues an app's functions, and no app is named: "
+            f"give --app module:settings, or `app:` in its workload"
+        )
 
 
 @dataclass
@@ -224,7 +241,7 @@ class _Soak:
             run=self.folder.name,
             origin_ns=self.origin_ns,
             salt=self._salt,
-            app=self.request.app,
+            app=self.request.application,
             redis_url=self.request.redis_url,
             allow_external=self.request.allow_external,
         )
