@@ -8,7 +8,7 @@ record says what runs here, the last one what the queue itself counted. A proces
 says why in one line on stderr and exits with 4.
 
 It does not restart, judge or report anything, and it stops as saq does: saq's own signal handlers
-take SIGTERM once the worker runs, and before that SIGTERM simply ends the process.
+take SIGTERM once the worker runs. Before the first record SIGTERM simply ends the process.
 """
 
 from __future__ import annotations
@@ -103,13 +103,14 @@ def _settings(config: Config) -> dict[str, Any]:
 async def _run_worker(config: Config, settings: dict[str, Any], recorder: Recorder) -> None:
     worker = make_worker(config, settings)
     queue = worker.queue
-    began = _what_runs(config, worker)
-    recorder.record_fields(Kind.HOST_BEGAN, **began)
+    told_to_stop = _hear_signals()
+    recorder.record_fields(Kind.HOST_BEGAN, **_what_runs(config, worker))
     probe.install_worker(worker, recorder, config.salt)
     app.mark_keys(queue, config.mark)
     await queue.connect()
     try:
-        await worker.start()
+        if not told_to_stop.is_set():
+            await worker.start()
     except Exception as error:
         raise HostError(f"the worker did not start: {describe_with_place(error)}") from error
     finally:
@@ -186,19 +187,32 @@ def _what_runs(config: Config, worker: Any) -> dict[str, Any]:
 
 async def _run_producer(config: Config, settings: dict[str, Any], recorder: Recorder) -> None:
     queue = settings["queue"]
+    told_to_stop = _hear_signals()
     recorder.record_fields(Kind.HOST_BEGAN, **_process(config))
     probe.install_queue(queue, recorder, config.salt)
     app.mark_keys(queue, config.mark)
     await queue.connect()
     functions = app.function_names(settings)
     try:
-        await producer.Producer(queue, recorder, functions, config.mark).serve()
+        await producer.Producer(queue, recorder, functions, config.mark).serve(told_to_stop)
     finally:
         await _disconnect(queue)
     _record_end(queue, recorder)
 
 
 # --- both -----------------------------------------------------------------------------------------
+
+
+def _hear_signals() -> asyncio.Event:
+    """Set once SIGTERM or SIGINT comes: a process that has said that it is up ends in good order.
+
+    saq's own handlers take its place at the beginning of `worker.start()`, and the event loop gives a
+    signal to whoever is there when it comes to it, so that none falls between the two.
+    """
+    told_to_stop = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, told_to_stop.set)
+    return told_to_stop
 
 
 def _process(config: Config) -> dict[str, Any]:

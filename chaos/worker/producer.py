@@ -20,7 +20,6 @@ import dataclasses
 import functools
 import inspect
 import json
-import signal
 import sys
 from collections.abc import Awaitable, Iterable
 from typing import Any
@@ -66,12 +65,8 @@ class Producer:
         self._room = asyncio.Semaphore(COMMANDS_MAX)
         self._tasks: dict[int, asyncio.Task[None]] = {}
 
-    async def serve(self) -> None:
-        """Read commands from stdin until it ends or a SIGTERM comes."""
-        loop = asyncio.get_running_loop()
-        told_to_stop = asyncio.Event()
-        for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, told_to_stop.set)
+    async def serve(self, told_to_stop: asyncio.Event) -> None:
+        """Carry out commands from stdin until it ends or `told_to_stop` is set."""
         reading = asyncio.create_task(self._read(await _stdin()))
         stopping = asyncio.create_task(told_to_stop.wait())
         await asyncio.wait((reading, stopping), return_when=asyncio.FIRST_COMPLETED)

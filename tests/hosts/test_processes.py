@@ -292,3 +292,16 @@ def test_a_recorder_without_room_ends_the_process_instead_of_raising_into_saq(
     assert worker.process.wait(20) == 4
     assert "saq-chaos: cannot record any more: File too large" in worker.log
     assert worker.of(e.HostEnded) == []
+
+
+@pytest.mark.parametrize("hosts", ["stock@0.22.4", "stock@0.26.4"], indirect=True)
+@pytest.mark.parametrize("role", ["worker", "producer"])
+def test_a_process_that_has_said_it_is_up_ends_in_good_order_however_early_it_is_told(
+    hosts: Hosts, role: str
+) -> None:
+    host = hosts.start(f"{role}-1.1", role=role)
+    while not host.of(e.HostBegan):  # no pause: the signal must come as early as it can
+        assert host.process.poll() is None
+    assert host.end(signal.SIGTERM) == 0
+    assert host.seen[0] == host.of(e.HostBegan)[0]
+    assert host.seen[-1] == host.of(e.HostEnded)[0]
