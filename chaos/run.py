@@ -20,11 +20,9 @@ from chaos.errors import HostFailed, WorldError
 from chaos.faults import make as make_fault
 from chaos.faults.fault import Fault
 from chaos.plan import Plan
-from chaos.schedule import injections
+from chaos.script import DrawnScript, Script
 from chaos.seed import Seed
 from chaos.worker.events import Kind
-from chaos.workloads import Workload
-from chaos.workloads import make as make_workload
 from chaos.world import Depth, Enqueue, Inspect, World
 
 ANSWER_US = 5 * SECOND_US
@@ -62,12 +60,14 @@ class Conductor:
         world: the variant's world, up and answering.
         journal: the controller's events.
         watch: the variant's live timeline.
+        script: what happens when; drawn from the plan unless it is given.
     """
 
     plan: Plan
     world: World
     journal: Journal
     watch: Watch
+    script: Script | None = None
     _keys: dict[str, None] = field(default_factory=dict)
     _injected: Iterator[int] = field(default_factory=lambda: iter(range(1, 1 << 31)))
 
@@ -77,10 +77,10 @@ class Conductor:
         Raises:
             WorldError: a fault did not heal, or the fleet was not whole after healing.
         """
-        workload = make_workload(self.plan)
+        script = self.script or DrawnScript(self.plan)
         faults = [make_fault(spec) for spec in self.plan.faults]
         try:
-            await self._safety(workload, faults)
+            await self._safety(script, faults)
         finally:
             await self._heal(faults)
         await self._assert_whole()
@@ -88,13 +88,16 @@ class Conductor:
 
     # --- SAFETY -----------------------------------------------------------------------------------
 
-    async def _safety(self, workload: Workload, faults: list[Fault]) -> None:
+    async def _safety(self, script: Script, faults: list[Fault]) -> None:
         start_us = self.world.clock.now_us()
         end_us = start_us + self.plan.duration_us
         self._enter("safety", end_us)
-        tasks = [asyncio.create_task(self._enqueue(workload, start_us), name="workload")]
+        tasks = [asyncio.create_task(self._enqueue(script, start_us), name="workload")]
         tasks += [
-            asyncio.create_task(self._disturb(fault, index, start_us), name=f"fault {index}")
+            asyncio.create_task(
+                self._disturb(fault, index, script.injections(index), start_us),
+                name=f"fault {index}",
+            )
             for index, fault in enumerate(faults)
         ]
         try:
@@ -116,9 +119,9 @@ class Conductor:
         finally:
             timer.cancel()
 
-    async def _enqueue(self, workload: Workload, start_us: int) -> None:
+    async def _enqueue(self, script: Script, start_us: int) -> None:
         sent = 0
-        for at_us, command in workload.commands(Seed(self.plan.seed), self.plan.duration_us):
+        for at_us, command in script.enqueues():
             await self._sleep_until(start_us + at_us)
             self._remember(command)
             await self.world.tell(command)
@@ -131,10 +134,10 @@ class Conductor:
         if command.key is not None:
             self._keys[command.key] = None
 
-    async def _disturb(self, fault: Fault, index: int, start_us: int) -> None:
+    async def _disturb(
+        self, fault: Fault, index: int, times: tuple[int, ...], start_us: int
+    ) -> None:
         """Inject one fault at its times. Times that pass while it is active are left out."""
-        stream = Seed(self.plan.seed).stream("target", index)
-        times = injections(self.plan.faults[index], index, self.plan.duration_us, self.plan.seed)
         for at_us in times:
             if start_us + at_us < self.world.clock.now_us() - self.plan.slack_us and at_us:
                 continue
@@ -142,6 +145,7 @@ class Conductor:
             number = next(self._injected)
             name = self.plan.faults[index].fault
             self._record(Kind.FAULT_INJECTED, fault=name, number=number)
+            stream = Seed(self.plan.seed).stream("target", index, at_us)
             error = ""
             try:
                 await fault.inject(self.world, stream)

@@ -23,7 +23,7 @@ LAYERS = {
     "host_files": 1, "timeline": 1, "counters": 1, "thresholds": 1, "links": 1,
     "workloads": 2, "faults": 2, "checkers": 2, "sim": 2, "live": 2,
     "ledger": 3, "gate": 3, "judge": 3, "metrics": 3, "plan_file": 3,
-    "run": 4, "soak": 4,
+    "script": 4, "run": 4, "soak": 4,
     "explore": 5, "reports": 5,
     "cli": 6,
 }  # fmt: skip
