@@ -206,7 +206,7 @@ async def _run_producer(config: Config, settings: dict[str, Any], recorder: Reco
 def _hear_signals() -> asyncio.Event:
     """Set once SIGTERM or SIGINT comes: a process that has said that it is up ends in good order.
 
-    saq's own handlers take its place at the beginning of `worker.start()`, and the event loop gives a
+    saq's own handlers take its place at the beginning of `worker.start()`. The event loop gives a
     signal to whoever is there when it comes to it, so that none falls between the two.
     """
     told_to_stop = asyncio.Event()
