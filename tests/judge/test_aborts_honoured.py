@@ -124,6 +124,35 @@ def _restarted(story: Story) -> None:
     run.completes(at=3000)
 
 
+def _killed_while_it_wound_down(story: Story) -> None:
+    worker, run = _running(story)
+    run.cancelled(at=1200, aborted="aborted")
+    story.killed(worker, at=1300, gone=1301)
+
+
+def _not_acknowledged(story: Story) -> None:
+    run = story.worker().begins("k", at=10)
+    run.runs(at=11)
+    story.call("abort", "k", 1000, outcome="fail", enqueue=1)
+    run.completes(at=3000)
+
+
+def _other_key(story: Story) -> None:
+    run = story.worker().begins("other", at=10)
+    run.runs(at=11)
+    story.aborted("k", at=1000)
+    run.completes(at=3000)
+
+
+def _finish_unclear(story: Story) -> None:
+    """It was cancelled, and nobody knows what was recorded."""
+    _, run = _running(story)
+    run.cancelled(at=1200, aborted="aborted")
+    run.body_ends(at=1201, outcome="cancelled")
+    run.finishes(at=1202, status="aborted", outcome="fail")
+    run.ends(at=1204)
+
+
 def _frozen(story: Story) -> None:
     """Its own worker was stopped, and ended by itself right after."""
     worker, run = _running(story)
@@ -133,7 +162,19 @@ def _frozen(story: Story) -> None:
 
 @pytest.mark.parametrize(
     "tell",
-    [_by_itself, _killed, _own_timeout, _winding_down, _began_with_it, _restarted, _frozen],
+    [
+        _by_itself,
+        _killed,
+        _own_timeout,
+        _winding_down,
+        _began_with_it,
+        _restarted,
+        _killed_while_it_wound_down,
+        _not_acknowledged,
+        _other_key,
+        _finish_unclear,
+        _frozen,
+    ],
 )
 def test_what_cannot_be_blamed_on_saq_is_neither_finding_nor_exposure(
     tell: Callable[[Story], None],
@@ -141,6 +182,28 @@ def test_what_cannot_be_blamed_on_saq_is_neither_finding_nor_exposure(
     story = Story()
     tell(story)
     assert judged(CHECKER, story) == Judgement()
+
+
+@pytest.mark.parametrize(("at", "until"), [(500, 900), (1510, 1600)])
+def test_a_pause_of_another_worker_or_at_another_time_excuses_nothing(at: int, until: int) -> None:
+    story = Story()
+    worker, run = _running(story)
+    other = story.worker(2)
+    story.fault("pause", at=1100, until=1200, target=other.name)
+    story.fault("pause", at=at, until=until, number=2, target=worker.name)
+    run.completes(at=1700)
+    assert [one.kind for one in judged(CHECKER, story).findings] == ["lost"]
+
+
+def test_an_abort_that_its_own_worker_acknowledges_needs_no_slack() -> None:
+    """On one host the order is exact: a body that began 1 ms before was running."""
+    story = Story()
+    worker = story.worker()
+    run = worker.begins("k", at=998)
+    run.runs(at=999)
+    worker.call("abort", "k", at=1000)
+    run.completes(at=3000)
+    assert [one.kind for one in judged(CHECKER, story).findings] == ["lost"]
 
 
 def test_a_cancel_after_the_bound_is_late() -> None:

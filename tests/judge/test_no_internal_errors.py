@@ -126,6 +126,17 @@ def test_the_loop_s_report_of_a_logged_exception_is_no_second_finding() -> None:
     ]
 
 
+def test_the_loop_s_report_of_another_exception_is_a_finding_of_its_own() -> None:
+    story = Story()
+    name = story.worker().name
+    for at, where, message in ((10, "log", "gone"), (90, "loop", "other")):
+        story.tell(
+            e.ErrorRaised, at, name, origin="internal", error="RuntimeError", where=where,
+            message=message,
+        )  # fmt: skip
+    assert [one.events for one in judged(CHECKER, story).findings] == [(2,), (3,)]
+
+
 def test_a_function_that_is_not_registered_is_not_called_a_key_error() -> None:
     story = Story()
     run = story.worker().begins("k", at=10)

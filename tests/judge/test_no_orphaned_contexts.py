@@ -61,6 +61,31 @@ def test_a_context_that_a_task_cancelled_before_its_body_began_removes_is_sound(
     assert judged(CHECKER, story) == Judgement(exposure=1, exposure_name="contexts")
 
 
+def test_a_context_that_is_removed_only_after_its_attempt_has_ended_is_leaked_until_then() -> None:
+    story = Story()
+    _, _, second = _two(story)
+    second.registers(at=21)
+    second.ends(at=22)
+    second.unregisters(at=23)
+    found = judged(CHECKER, story).findings
+    assert [(one.kind, one.events) for one in found] == [("leaked", (6, 7, 8))]
+
+
+def test_an_attempt_that_loses_its_slot_before_its_body_begins_is_orphaned_all_the_same() -> None:
+    story = Story()
+    worker = story.worker()
+    first = worker.begins("k", at=10)
+    first.registers(at=11)
+    second = worker.begins("k", at=10)
+    second.registers(at=11)
+    first.overwritten(at=11, by=second)
+    first.starts(at=12)
+    first.body_ends(at=50)
+    first.ends(at=51)
+    found = judged(CHECKER, story).findings
+    assert [(one.kind, one.events) for one in found] == [("overwritten", (4, 6, 8))]
+
+
 def test_an_overwritten_attempt_whose_body_runs_on_is_orphaned() -> None:
     story = Story()
     _, first, second = _two(story)

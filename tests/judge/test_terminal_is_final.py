@@ -72,6 +72,21 @@ def test_an_aborted_that_a_sweep_asked_for_is_not_final_until_the_sweep_decides(
     assert judged(CHECKER, story) == Judgement(exposure=1)
 
 
+def test_an_aborted_within_the_slack_of_a_sweep_s_decision_is_its_answer_on_another_host() -> None:
+    """On the sweeper's own host the order is exact, so there it is final."""
+    story = Story()
+    owner, sweeper = story.worker(1), story.worker(2)
+    for key, host in (("here", sweeper), ("there", owner)):
+        owner.begins(key, at=10).runs(at=11)
+        sweep = sweeper.sweeps(at=990, until=5000)
+        sweeper.call("abort", key, at=1000, parent=sweep)
+        sweeper.call("retry", key, at=1100, parent=sweep)
+        host.call("finish", key, at=1120, status="aborted")
+        owner.call("retry", key, at=1300)
+    found = judged(CHECKER, story).findings
+    assert [(one.job, one.kind) for one in found] == [("here", "requeued")]
+
+
 def test_a_finish_or_retry_that_was_not_acknowledged_may_not_have_happened() -> None:
     story = Story()
     worker = _complete(story)
