@@ -95,13 +95,9 @@ class Calls:
         )  # fmt: skip
         return Call(invoked=invoked, returned=event), True
 
-    def in_flight(self, op: str, host: str = "") -> list[Call]:
-        """The calls of `op` that have not returned (on `host`, if given), in their order."""
-        return [
-            call
-            for call in self._open.values()
-            if call.op == op and (not host or call.host == host)
-        ]
+    def in_flight(self, op: str) -> list[Call]:
+        """The calls of `op` that have not returned, in their order."""
+        return [call for call in self._open.values() if call.op == op]
 
 
 def later(event: Event, call: Call, slack_us: int) -> bool:

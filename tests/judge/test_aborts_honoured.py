@@ -324,6 +324,17 @@ def test_a_cancel_without_a_cause_of_its_own_is_stray() -> None:
     assert judged(CHECKER, story) == Judgement(findings=(finding,))
 
 
+def test_an_internal_error_does_not_explain_a_cancel() -> None:
+    story = Story()
+    run = story.worker().begins("k", at=10)
+    run.runs(at=11)
+    run.raises(at=19, error="KeyError")
+    run.cancelled(at=20)
+    run.body_ends(at=21, outcome="cancelled")
+    run.ends(at=22)
+    assert [one.kind for one in judged(CHECKER, story).findings] == ["stray"]
+
+
 def test_another_attempt_s_timeout_does_not_explain_a_cancel() -> None:
     story = Story()
     worker = story.worker()

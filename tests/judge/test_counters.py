@@ -146,5 +146,13 @@ def test_a_worker_that_ends_by_itself_and_is_replaced_crashed() -> None:
     assert (found["restarts"], found["crashes"], found["kills"]) == (2, 1, 0)
 
 
+def test_a_replacement_that_starts_before_the_old_one_is_stopped_is_no_crash() -> None:
+    story = Story()
+    story.worker(1)
+    story.worker(1, incarnation=2, at=20)
+    found = values(story.timeline())
+    assert (found["restarts"], found["crashes"], found["kills"]) == (1, 0, 0)
+
+
 def test_every_checker_s_exposure_may_be_required_by_a_plan() -> None:
     assert [one.name for one in CHECKERS if one.exposure not in EXPOSURES] == []

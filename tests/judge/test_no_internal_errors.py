@@ -112,6 +112,21 @@ def test_an_upkeep_task_that_ends_is_one_finding_with_what_ended_it() -> None:
     )
 
 
+def test_an_upkeep_task_s_error_may_be_seen_before_its_end() -> None:
+    story = Story()
+    name = story.worker().name
+    for place, (task, error) in enumerate((("abort", "ValueError"), ("sweep", "TypeError"))):
+        story.tell(
+            e.ErrorRaised, 10 + place, name, origin="internal", where=task, error=error,
+        )  # fmt: skip
+    story.tell(e.UpkeepEnded, 20, name, task="abort", error="ValueError")
+    found = judged(CHECKER, story).findings
+    assert [(one.kind, one.events) for one in found] == [
+        ("ValueError", (2, 4)),
+        ("TypeError", (3,)),
+    ]
+
+
 def test_the_loop_s_report_of_a_logged_exception_is_no_second_finding() -> None:
     story = Story()
     name = story.worker().name
