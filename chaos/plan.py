@@ -47,7 +47,7 @@ class Timers(Spec):
 
 
 class Workers(Spec):
-    """The fleet of one variant."""
+    """The fleet of one variant. With an app, what is left out is the app's own (but `count`)."""
 
     count: int = Field(2, ge=1, le=64, description="worker processes")
     concurrency: int = Field(10, ge=1, le=1000, description="jobs at a time in each process")

@@ -1,7 +1,8 @@
 """A plan as YAML: the plan.yaml of a run directory, with every default written out.
 
 It loads back to an equal plan, also after defaults have changed, and it holds no key that nothing
-acts on, since the loader would refuse that.
+acts on, since the loader would refuse that. Of an app's workers only what the plan says is written:
+the rest is the app's own, and a default that is written out would take its place.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import Any
 
 import yaml
 
-from chaos.plan import Plan, Spec
+from chaos.plan import App, Plan, Spec
 from chaos.plan_file import checks, models
 from chaos.plan_file.yaml_text import resolve
 
@@ -20,6 +21,8 @@ def dump(plan: Plan) -> str:
     """YAML that loads back to an equal plan, with every default written out."""
     data = plan.model_dump(mode="json", by_alias=True)
     _tidy(data, plan)
+    if isinstance(plan.workload, App):
+        data["workers"] = plan.workers.model_dump(mode="json", by_alias=True, exclude_unset=True)
     for problem in list(checks.idle_keys(data)):
         del models.value_at(data, problem.path[:-1])[problem.path[-1]]
     written: str = yaml.dump(data, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=100)

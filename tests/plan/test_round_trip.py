@@ -136,3 +136,12 @@ def test_a_dumped_plan_writes_defaults_out_and_idle_keys_not() -> None:
     ]
     assert "baseline" not in form
     assert "scheduled_ahead" not in form["workload"]
+
+
+def test_of_an_apps_workers_only_what_the_plan_says_is_written() -> None:
+    text = SMALL.replace("same_key", "app\n  app: a:b\n  calls: [{function: f}]")
+    plan = plan_file.loads(text + "workers: {grace: 3s, timers: {abort: 100ms}}\n")
+    again = plan_file.loads(plan_file.dump(plan))
+    assert again == plan
+    assert again.workers.model_fields_set == {"grace_us", "timers"}
+    assert again.workers.timers.model_fields_set == {"abort_us"}
