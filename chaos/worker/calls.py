@@ -64,13 +64,14 @@ def of_job(probe: Probe, original: Any, op: Op, text_of: Text) -> Any:
     """A call about one job that makes no other calls: update, finish, retry."""
     invoked, ok = int(op), op | _OK << 4
     record, next_call = probe.record, probe.next_call
+    current, calling = ATTEMPT.get, CALL.get
 
     async def wrapper(job: Any, *args: Any, **kwargs: Any) -> Any:
         key, stamp, call = job.key, job.queued, next_call()
-        attempt = ATTEMPT.get()
+        attempt = current()
         number = attempt.number if attempt is not None and attempt.job == key else 0
         text = text_of(probe, args, kwargs)
-        parent = CALL.get()
+        parent = calling()
         if parent is not None:
             text = with_parent(text, parent)
         record(_INVOKED, key, number, call, stamp, text, invoked)
@@ -209,11 +210,9 @@ def poll(probe: Probe, original: Any, op: Op) -> Any:
 # --- the text of a call: status, detail -----------------------------------------------------------
 
 
-def of_update(probe: Probe, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
+def of_update(_: Probe, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:  # noqa: ARG001
     """The status that an update sets; empty if it keeps the stored one (a heartbeat)."""
-    del probe, args
-    status = kwargs.get("status")
-    return status_of(status) if status else ""
+    return status_of(kwargs["status"]) if "status" in kwargs else ""
 
 
 def of_finish(probe: Probe, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
@@ -244,8 +243,8 @@ def of_nothing(probe: Probe, args: tuple[Any, ...], kwargs: dict[str, Any]) -> s
 
 
 def status_of(status: Any) -> str:
-    """saq's Status as the history writes it."""
-    return str(getattr(status, "value", status))
+    """saq's Status as the history writes it (`_value_`: `value` is a slow property of Enum)."""
+    return str(getattr(status, "_value_", status or ""))
 
 
 def _report_handled(probe: Probe) -> None:

@@ -12,7 +12,8 @@ from collections.abc import Iterator, MutableMapping
 from typing import Any
 
 from .events import Kind
-from .state import ATTEMPT, Attempt, Probe
+from .functions import Cancel
+from .state import ATTEMPT, Probe
 
 _SET = int(Kind.SLOT_SET)
 _REMOVED = int(Kind.SLOT_REMOVED)
@@ -24,6 +25,8 @@ class ObservedContexts(MutableMapping[Any, Any]):
     def __init__(self, probe: Probe, inner: Any) -> None:
         self._probe = probe
         self._inner = inner
+        self._asked: Any = None  # the job that get() was last asked for, and what it found
+        self._found: Any = None
 
     def __setitem__(self, job: Any, context: Any) -> None:
         inner = self._inner
@@ -39,8 +42,7 @@ class ObservedContexts(MutableMapping[Any, Any]):
         probe.record(_SET, attempt.job, attempt.number)
         if len(inner) == before:
             self._find_lost(Kind.SLOT_OVERWRITTEN, attempt.number)
-        if job.function in probe.in_threads:
-            _watch_cancel(attempt, context["task"])
+        context["task"].cancel = Cancel(attempt)
 
     def __getitem__(self, job: Any) -> Any:
         try:
@@ -50,8 +52,10 @@ class ObservedContexts(MutableMapping[Any, Any]):
             raise
 
     def get(self, job: Any, default: Any = None) -> Any:
-        """As the inner mapping's: saq asks with and without an attempt of its own."""
-        return self._inner.get(job, default)
+        """As the inner mapping's; saq 0.26.4 asks for its own context before it deletes it."""
+        found = self._inner.get(job, default)
+        self._asked, self._found = job, found
+        return found
 
     def pop(self, job: Any, *default: Any) -> Any:
         """As the inner mapping's."""
@@ -66,14 +70,16 @@ class ObservedContexts(MutableMapping[Any, Any]):
         return context
 
     def __delitem__(self, job: Any) -> None:
-        before = len(self._inner)
-        context = self._inner.get(job)
+        inner = self._inner
+        context = self._found if self._asked is job else inner.get(job)
+        self._asked = self._found = None
+        before = len(inner)
         try:
-            del self._inner[job]
+            del inner[job]
         except KeyError:
             self._missed(job)
             raise
-        if len(self._inner) != before:
+        if len(inner) != before:
             self._removed(context)
 
     def __contains__(self, job: object) -> bool:
@@ -121,15 +127,3 @@ class ObservedContexts(MutableMapping[Any, Any]):
             if attempt.reachable and id(attempt.context) not in reachable:
                 attempt.reachable = False
                 self._probe.record(kind, attempt.job, number, number=by)
-
-
-def _watch_cancel(attempt: Attempt, task: Any) -> None:
-    """A sync body's cancel ends in saq's wrapper around its thread: see it being asked for."""
-    original = task.cancel
-
-    def cancel(*args: Any, **kwargs: Any) -> Any:
-        if not task.done():
-            attempt.probe.cancelled(attempt)
-        return original(*args, **kwargs)
-
-    task.cancel = cancel

@@ -24,7 +24,7 @@ from .events import Kind, Op
 from .failures import mark_of
 from .observed import ObservedContexts
 from .recorder import Sink
-from .state import ATTEMPT, HOST, Attempt, Probe
+from .state import ATTEMPT, HOST, Probe
 
 CONTEXTS = "job_task_contexts"
 _PROBE = "_saq_chaos_probe"
@@ -129,20 +129,21 @@ def _observe_contexts(probe: Probe, worker: Any) -> None:
 
 def _wrap_process(probe: Probe, worker: Any) -> None:
     def wrap(original: Any) -> Any:
-        ended = probe.process_ended
+        make, begin, end = probe.attempt, ATTEMPT.set, ATTEMPT.reset
+        ended, raised = probe.process_ended, probe.process_raised
 
         async def process(*args: Any, **kwargs: Any) -> Any:
-            attempt = Attempt(probe)
-            token = ATTEMPT.set(attempt)
+            attempt = make()
+            token = begin(attempt)
             try:
                 result = await original(*args, **kwargs)
+                ended(attempt, result)
+                return result
             except BaseException as error:
-                ended(attempt, error, None)
+                raised(attempt, error)
                 raise
             finally:
-                ATTEMPT.reset(token)
-            ended(attempt, None, result)
-            return result
+                end(token)
 
         return calls.like(process, original)
 

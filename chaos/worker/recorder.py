@@ -84,7 +84,7 @@ class Recorder:
         self._body_size_max = segment_size - FILE_HEADER.size - HEADER_SIZE - LENGTH.size - 8
         self._on_full = on_full
         self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        self._body_size_plain = min(KEY_SIZE_MAX, self._body_size_max)
+        self._plain_max = HEADER_SIZE + min(KEY_SIZE_MAX, self._body_size_max)
         self._end_max = segment_size - LENGTH.size
         self._take_lock()
         self._segments = 0
@@ -112,11 +112,16 @@ class Recorder:
 
         A key or a part of the text that does not fit is shortened, and says so where it was cut.
         """
-        body = (job + text).encode("utf-8", "backslashreplace")
         key_size = len(job)
-        if len(body) != key_size + len(text) or len(body) > self._body_size_plain:
+        try:
+            body = (job + text).encode()
+            length = HEADER_SIZE + len(body)
+            plain = length == HEADER_SIZE + key_size + len(text)
+        except UnicodeEncodeError:
+            plain = False
+        if not plain or length > self._plain_max:
             key_size, body = self._encoded(job, text)
-        length = HEADER_SIZE + len(body)
+            length = HEADER_SIZE + len(body)
         self._acquire()  # not `with`: it costs twice as much, and this runs ten times a job
         try:
             start = self._position

@@ -28,24 +28,37 @@ _UPKEEP = {
     Op.WORKER_INFO: "worker_info",
 }
 _OK = int(Outcome.OK)  # plain numbers: these are looked up for every job
+_ATTEMPT_BEGAN = int(Kind.ATTEMPT_BEGAN)
 _BODY_BEGAN = int(Kind.BODY_BEGAN)
 _BODY_ENDED = int(Kind.BODY_ENDED)
 _PROCESS_ENDED = int(Kind.PROCESS_ENDED)
 
 
 class Attempt:
-    """One `process()` call: a waiting slot at first, an attempt once `dequeue` gave it a job."""
+    """One `process()` call: a waiting slot at first, an attempt once `dequeue` gave it a job.
 
-    __slots__ = ("body_began", "body_error", "context", "job", "number", "probe", "reachable")
+    The defaults stand in the class, and `probe` in a subclass for each probe: an instance is made
+    for every job, and most fields of it never change.
+    """
 
-    def __init__(self, probe: Probe) -> None:
-        self.probe = probe
-        self.number = 0
-        self.job = ""
-        self.context: Any = None  # saq's own context object, once it is registered
-        self.reachable = False  # whether abort() finds that context
-        self.body_began = False
-        self.body_error: BaseException | None = None
+    probe: Probe
+    number = 0
+    job = ""
+    context: Any = None  # saq's own context object, once it is registered
+    reachable = False  # whether abort() finds that context
+    body_began = False
+    ended = False  # its body or its process(): the first of them to end
+    body_error: BaseException | None = None
+
+    def end(self) -> None:
+        """Body or `process()` has ended. After both, let go of the context.
+
+        Its task carries the context variables, and with them this attempt: a circle that would
+        leave the work of every job to the garbage collector.
+        """
+        if self.ended or not self.body_began:
+            self.context = None
+        self.ended = True
 
     def aborted(self) -> str | None:
         """What this attempt's own context says now."""
@@ -114,6 +127,8 @@ class Probe:
     def __init__(self, sink: Sink, salt: str) -> None:
         self.record = sink.record
         self.digest = keyed(salt)
+        self.no_kwargs = self.digest(None)
+        self.attempt: type[Attempt] = type("Attempt", (Attempt,), {"probe": self})
         self.next_call: Callable[[], int] = itertools.count(1).__next__
         self.attempts = 0
         self.live: dict[int, Attempt] = {}  # attempts whose context is registered, in order
@@ -125,17 +140,13 @@ class Probe:
 
     def begin(self, attempt: Attempt, job: Any) -> None:
         """`dequeue` returned a job inside `process()`."""
-        self.attempts += 1
-        attempt.number = self.attempts
-        attempt.job = job.key
-        self.record(
-            Kind.ATTEMPT_BEGAN,
-            job.key,
-            attempt.number,
-            _u16(job.attempts) << 16 | _u16(job.retries),
-            job.queued,
-            f"{job.function}{SEPARATOR}{self.digest(job.kwargs)}",
-        )
+        self.attempts = attempt.number = number = self.attempts + 1
+        attempt.job = key = job.key
+        tries, retries, kwargs = job.attempts, job.retries, job.kwargs
+        if not (0 <= tries <= _U16 and 0 <= retries <= _U16):
+            tries, retries = min(max(tries, 0), _U16), min(max(retries, 0), _U16)
+        text = f"{job.function}{SEPARATOR}{self.digest(kwargs) if kwargs else self.no_kwargs}"
+        self.record(_ATTEMPT_BEGAN, key, number, tries << 16 | retries, job.queued, text)
 
     def acting(self) -> Attempt | None:
         """The attempt on whose behalf a job's function is called; None for any other call of it."""
@@ -145,23 +156,26 @@ class Probe:
             return None
         return None if attempt.body_began else attempt
 
-    def body_began(self, attempt: Attempt, *, thread: bool) -> None:
-        """Its first line runs, in the event loop or in a thread."""
+    def body_began(self, attempt: Attempt, thread: int) -> None:
+        """Its first line runs next, in the event loop (0) or in a thread (1)."""
         attempt.body_began = True
         self.record(_BODY_BEGAN, attempt.job, attempt.number, 0, 0, "", thread)
         if attempt.context is None:
             self.blind("contexts", "an attempt ran that was not registered in job_task_contexts")
 
-    def body_ended(self, attempt: Attempt, error: BaseException | None = None) -> None:
+    def body_ended(self, attempt: Attempt) -> None:
         """Its last line has run."""
-        if error is None:
-            self.record(_BODY_ENDED, attempt.job, attempt.number, 0, 0, "", _OK)
-        elif is_end(error):
-            self.record(_BODY_ENDED, attempt.job, attempt.number, code=Outcome.CANCELLED)
-        else:
-            attempt.body_error = error if attempt.number in self.live else None
-            name = type(error).__name__
-            self.record(_BODY_ENDED, attempt.job, attempt.number, text=name, code=Outcome.RAISED)
+        self.record(_BODY_ENDED, attempt.job, attempt.number, 0, 0, "", _OK)
+        attempt.end()
+
+    def body_raised(self, attempt: Attempt, error: BaseException) -> None:
+        """It let an exception out."""
+        code = Outcome.CANCELLED if is_end(error) else Outcome.RAISED
+        name = "" if is_end(error) else type(error).__name__
+        if attempt.number in self.live and not is_end(error):
+            attempt.body_error = error
+        self.record(_BODY_ENDED, attempt.job, attempt.number, text=name, code=code)
+        attempt.end()
 
     def cancelled(self, attempt: Attempt) -> None:
         """A cancel reached its body."""
@@ -171,23 +185,29 @@ class Probe:
             Kind.BODY_CANCELLED, attempt.job, attempt.number, text=short(aborted), code=code
         )
 
-    def process_ended(self, attempt: Attempt, error: BaseException | None, result: Any) -> None:
+    def process_ended(self, attempt: Attempt, result: Any) -> None:
         """`process()` came back, with an attempt or without one."""
+        number = attempt.number
+        if not number:
+            return
+        self.live.pop(number, None)
+        if attempt.body_error is not None:
+            attempt.body_error = None
+        self.record(_PROCESS_ENDED, attempt.job, number, 0, 0, "", _OK if result else Outcome.EMPTY)
+        if result and not attempt.body_began and attempt.context is not None:
+            self._check_body(attempt)
+        attempt.end()
+
+    def process_raised(self, attempt: Attempt, error: BaseException) -> None:
+        """`process()` let an exception out, with an attempt or without one."""
+        self.report(error, "process", attempt)
         self.live.pop(attempt.number, None)
         attempt.body_error = None
-        if error is not None:
-            self.report(error, "process", attempt)
-        if not attempt.number:
-            return
-        if error is None:
-            code = _OK if result else Outcome.EMPTY
-            self.record(_PROCESS_ENDED, attempt.job, attempt.number, 0, 0, "", code)
-            if result and attempt.context is not None and not attempt.body_began:
-                self._check_body(attempt)
-        else:
+        if attempt.number:
             code = Outcome.CANCELLED if is_end(error) else Outcome.RAISED
             name = "" if is_end(error) else type(error).__name__
             self.record(_PROCESS_ENDED, attempt.job, attempt.number, text=name, code=code)
+        attempt.end()
 
     def _check_body(self, attempt: Attempt) -> None:
         task = attempt.context["task"]
@@ -289,7 +309,3 @@ def short(text: str | None) -> str:
 def outcome_of(error: BaseException) -> Outcome:
     """How a call or a body ended that raised this."""
     return Outcome.CANCELLED if is_end(error) else Outcome.FAIL
-
-
-def _u16(number: int) -> int:
-    return number if 0 <= number <= _U16 else _U16 if number > _U16 else 0
