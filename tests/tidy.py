@@ -15,7 +15,7 @@ SOFT_LINES = 40
 HARD_LINES = 70
 
 # Arrows point down only: a module may import from a lower layer, its own folder, or its own layer,
-# but SIBLINGS never import each other. A module that stands higher than its folder is named in full.
+# but SIBLINGS never import each other. A module that stands above its folder is named in full.
 LAYERS = {
     "errors": 0, "clock": 0, "seed": 0, "version": 0, "worker": 0,
     "event": 1, "plan": 1, "plan_units": 1, "history": 1, "tail": 1, "verdict": 1, "world": 1,
@@ -23,7 +23,7 @@ LAYERS = {
     "host_files": 1, "timeline": 1, "counters": 1, "thresholds": 1, "links": 1,
     "workloads": 2, "faults": 2, "checkers": 2, "sim": 2, "live": 2,
     "ledger": 3, "gate": 3, "judge": 3, "metrics": 3, "plan_file": 3, "script": 3,
-    "script": 4, "run": 4, "soak": 4, "sim.run_one": 4,
+    "run": 4, "soak": 4, "sim.run_one": 4,
     "explore": 5, "reports": 5,
     "cli": 6,
 }  # fmt: skip
