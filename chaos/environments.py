@@ -9,6 +9,10 @@ raise, so that a soak would find another bug than saq's. saq 0.26 imports `typin
 without declaring it. With a user's application its own interpreter is used, and another saq is an
 overlay: a folder with that saq and its redis-py alone, put before the application's packages.
 
+The simulator runs inside the variant's process, so what it is made of must be importable there. A
+built environment gets it pinned, as an entry of its own: environments for live runs stay light. An
+application's own interpreter is left as it is, and is only asked (`SIM_MODULES`).
+
 What a variant is, and whether its patch fits, is `chaos.variants`' work.
 """
 
@@ -29,12 +33,14 @@ from dataclasses import dataclass, field, replace
 from fcntl import LOCK_EX, LOCK_NB, flock
 from pathlib import Path
 
+from chaos import checkout
 from chaos.errors import EnvironmentFailed
 from chaos.installer import BUILD_SECONDS, Tool, clean_environment, redact
 
 __all__ = [
     "Environment", "Inspection", "Interpreter", "Recipe", "Tool", "as_installed", "build",
     "cache_dir", "inspect", "interpreter", "recipe_of_checkout", "recipe_of_version",
+    "with_simulator",
 ]  # fmt: skip
 
 CACHE_VARIABLE = "SAQCHAOS_CACHE"
@@ -53,6 +59,10 @@ _COMMON = (
 _REDIS_5 = ("redis==5.3.1", "pyjwt==2.15.1")
 _REDIS_6 = ("redis==6.4.0",)
 _REDIS_7 = ("redis==7.4.1",)
+
+# What the simulator needs beside saq: the extra `sim` of pyproject.toml, pinned.
+SIM_MODULES = ("pydantic", "msgspec", "yaml", "lupa.lua51")
+_SIM = ("pydantic==2.14.4", "msgspec==0.23.0", "pyyaml==6.0.4", "lupa==2.8")
 _MARKER = "saq-chaos.json"
 _ENTRY_FORMAT = 1
 
@@ -67,7 +77,11 @@ class Interpreter:
 
 @dataclass(frozen=True, slots=True)
 class Inspection:
-    """What an environment said about itself. `missing`: it does not work, and why."""
+    """What an environment said about itself.
+
+    `missing`: it does not work, and why. `lacking`: the first module of those asked for that it
+    does not have, and why.
+    """
 
     saq: str = ""
     saq_path: str = ""
@@ -75,6 +89,7 @@ class Inspection:
     python: str = ""
     problem: str = ""
     missing: str = ""
+    lacking: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,8 +213,17 @@ def recipe_of_checkout(source: Path, python: Interpreter, overlay: bool) -> Reci
     source = source.absolute()
     return Recipe(
         "saq checkout", python, "saq", ("redis<8", "typing_extensions"),
-        source=source, content=_content(source), overlay=overlay,
+        source=source, content=checkout.content(source), overlay=overlay,
     )  # fmt: skip
+
+
+def with_simulator(recipe: Recipe) -> Recipe:
+    """The same with what the simulator needs; an overlay has that from its interpreter, or not."""
+    if recipe.overlay:
+        return recipe
+    return replace(
+        recipe, title=f"{recipe.title} with the simulator", others=(*recipe.others, *_SIM)
+    )
 
 
 def as_installed(python: Interpreter) -> Environment:
@@ -232,7 +256,13 @@ def build(
     return recipe.environment()
 
 
-def inspect(environment: Environment, patch: str, folder: str = "", app: str = "") -> Inspection:
+def inspect(
+    environment: Environment,
+    patch: str,
+    folder: str = "",
+    app: str = "",
+    modules: tuple[str, ...] = (),
+) -> Inspection:
     """Ask inside an environment which saq is there and whether `patch` fits it.
 
     Args:
@@ -240,8 +270,9 @@ def inspect(environment: Environment, patch: str, folder: str = "", app: str = "
         patch: `stock`, `by-key`, … or `module:WorkerClass`.
         folder: put first on the path for `module` and `app`, after saq itself was imported.
         app: `module:settings` of a user's application, or empty.
+        modules: what else must be importable there.
     """
-    argv = [str(environment.python), str(INSPECTION), patch, folder, app]
+    argv = [str(environment.python), str(INSPECTION), patch, folder, app, *modules]
     try:
         done = subprocess.run(
             argv, capture_output=True, text=True, timeout=INSPECTION_SECONDS,
@@ -281,7 +312,7 @@ def _build_locked(recipe: Recipe, tool: Tool, progress: Callable[[str], None]) -
 
 def _fill_venv(recipe: Recipe, tool: Tool, folder: Path) -> None:
     tool.make_venv(recipe.interpreter.path, folder)
-    with _source_of(recipe) as source:
+    with checkout.copied(recipe.source) as source:
         saq = f"{source}[redis]" if source else recipe.saq
         tool.install(folder / "bin" / "python", (saq, *recipe.others), what=recipe.title)
 
@@ -289,42 +320,13 @@ def _fill_venv(recipe: Recipe, tool: Tool, folder: Path) -> None:
 def _fill_overlay(recipe: Recipe, tool: Tool, folder: Path) -> None:
     """saq first: which redis-py goes with it stands in its own metadata, if not in our pins."""
     python = recipe.interpreter.path
-    with _source_of(recipe) as source:
+    with checkout.copied(recipe.source) as source:
         saq = str(source) if source else recipe.saq.replace("[redis]", "")
         tool.install(python, (saq,), what=recipe.title, target=folder)
     redis = next(line for line in recipe.others if line.startswith("redis"))
     if "==" not in redis:
         redis = f"redis{_declared_redis(folder)}<8"
     tool.install(python, (redis,), what=recipe.title, target=folder)
-
-
-@contextmanager
-def _source_of(recipe: Recipe) -> Iterator[Path | None]:
-    """A copy of the checkout: a build backend writes into the folder that it builds."""
-    if recipe.source is None:
-        yield None
-        return
-    with tempfile.TemporaryDirectory(prefix="saqchaos-source-") as folder:
-        for path in _source_files(recipe.source):
-            target = Path(folder) / path.relative_to(recipe.source)
-            target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(path, target)
-        yield Path(folder)
-
-
-def _source_files(source: Path) -> list[Path]:
-    """The package and the small files beside it; nothing of git, caches, or environments."""
-    beside = [path for path in source.iterdir() if path.is_file() and path.stat().st_size < 1 << 20]
-    package = [path for path in (source / "saq").rglob("*") if path.is_file()]
-    return sorted(path for path in (*beside, *package) if path.suffix != ".pyc")
-
-
-def _content(source: Path) -> str:
-    sha = hashlib.sha256()
-    for path in _source_files(source):
-        data = path.read_bytes()
-        sha.update(f"{path.relative_to(source)}\0{len(data)}\0".encode() + data)
-    return sha.hexdigest()
 
 
 def _declared_redis(folder: Path) -> str:

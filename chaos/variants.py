@@ -101,12 +101,17 @@ def parse_all(texts: Sequence[str]) -> tuple[Variant, ...]:
 
 
 def check(
-    variants: Sequence[Variant], *, app: str | None = None, python: Path | None = None
+    variants: Sequence[Variant],
+    *,
+    app: str | None = None,
+    python: Path | None = None,
+    sim: bool = False,
 ) -> None:
     """Refuse what cannot exist, before anything is started or built.
 
     A version that is not in the cache is looked up in the package index. A checkout's version, a
     user's class and what is installed are known once the environment stands: `prepare` asks there.
+    With `sim`, the environments are those of the simulator.
 
     Raises:
         VariantError: an unknown version, a patch that does not fit it, or a path that is no saq
@@ -122,6 +127,7 @@ def check(
             if problem := fits(variant.patch, variant.version):
                 raise VariantError(f"{variant.text}: {problem}")
             recipe = environments.recipe_of_version(variant.version, interpreter, app is not None)
+            recipe = environments.with_simulator(recipe) if sim else recipe
             if not recipe.is_cached() and not tool.knows(variant.version):
                 raise VariantError(
                     f"unknown saq version {variant.version!r} in {variant.text!r}: "
@@ -136,6 +142,7 @@ def prepare(
     app: str | None = None,
     python: Path | None = None,
     tool: Tool | None = None,
+    sim: bool = False,
 ) -> Environment:
     """The environment of a variant, built on first use, and asked whether the patch fits.
 
@@ -146,21 +153,25 @@ def prepare(
             saq is an overlay before that interpreter's own packages.
         python: the application's interpreter (or the one to build with); none: the running one.
         tool: what installs packages; none: uv if there is one, else venv and pip.
+        sim: whether the simulator is to run in it: a built one then holds what that needs.
 
     Raises:
         EnvironmentFailed: the environment cannot be built or does not run.
-        VariantError: the patch does not fit this saq, or its module cannot be imported there.
+        VariantError: the patch does not fit this saq, or its module cannot be imported there; or
+            the interpreter is an application's own and lacks what the simulator needs.
     """
     interpreter = environments.interpreter(python)
+    modules = environments.SIM_MODULES if sim else ()
     if variant.saq == INSTALLED:
         environment = environments.as_installed(interpreter)
-        return _judged(variant, environment, _ask(variant, environment, app))
+        return _judged(variant, environment, _ask(variant, environment, app, modules))
     if variant.path is not None:
         _check_checkout(variant, variant.path)
         recipe = environments.recipe_of_checkout(variant.path, interpreter, app is not None)
     else:
         recipe = environments.recipe_of_version(variant.saq, interpreter, app is not None)
-    return _built(variant, recipe, tool or Tool.find(), progress, app)
+    recipe = environments.with_simulator(recipe) if sim else recipe
+    return _built(variant, recipe, tool or Tool.find(), progress, app, modules)
 
 
 def own_code_folder(variant: Variant, app: str | None) -> Path | None:
@@ -169,7 +180,12 @@ def own_code_folder(variant: Variant, app: str | None) -> Path | None:
 
 
 def _built(
-    variant: Variant, recipe: Recipe, tool: Tool, progress: Progress, app: str | None
+    variant: Variant,
+    recipe: Recipe,
+    tool: Tool,
+    progress: Progress,
+    app: str | None,
+    modules: tuple[str, ...],
 ) -> Environment:
     """The environment of a recipe; one that proves broken in the cache is built once more."""
 
@@ -178,18 +194,21 @@ def _built(
 
     was_cached = recipe.is_cached()
     environment = environments.build(recipe, tool, say)
-    found = _ask(variant, environment, app)
-    if found.missing and was_cached:
-        say(f"the cached environment is broken ({found.missing})")
+    found = _ask(variant, environment, app, modules)
+    broken = found.missing or ("" if recipe.overlay else found.lacking)
+    if broken and was_cached:
+        say(f"the cached environment is broken ({broken})")
         environment = environments.build(recipe, tool, say, fresh=True)
-        found = _ask(variant, environment, app)
+        found = _ask(variant, environment, app, modules)
     return _judged(variant, environment, found)
 
 
-def _ask(variant: Variant, environment: Environment, app: str | None) -> Inspection:
+def _ask(
+    variant: Variant, environment: Environment, app: str | None, modules: tuple[str, ...]
+) -> Inspection:
     """Ask inside the environment what is there, and whether the patch fits it."""
-    folder = own_code_folder(variant, app)
-    return environments.inspect(environment, variant.patch, str(folder or ""), app or "")
+    folder = str(own_code_folder(variant, app) or "")
+    return environments.inspect(environment, variant.patch, folder, app or "", modules)
 
 
 def _judged(variant: Variant, environment: Environment, found: Inspection) -> Environment:
@@ -197,6 +216,12 @@ def _judged(variant: Variant, environment: Environment, found: Inspection) -> En
         raise _missing(variant, environment, found)
     if found.problem:
         raise VariantError(f"{variant.text}: {found.problem}")
+    if found.lacking:
+        raise VariantError(
+            f"{variant.text}: the simulator runs inside {environment.python}, which lacks a part "
+            f"of it ({found.lacking}); run {environment.python} -m pip install 'saq-chaos[sim]', "
+            f"or name a saq version without --app, whose environment is built with it"
+        )
     if variant.version is not None and found.saq != variant.version:
         raise EnvironmentFailed(
             f"{variant.text}: {environment.python} imports saq {found.saq} instead of "

@@ -1,8 +1,9 @@
 """What tests of several parts share: a Redis server of their own, and variants' environments.
 
 `redis_server` is a server for one test. `environment("stock@0.26.3")` is that variant's
-environment, built once in a session (or taken from `SAQCHAOS_CACHE`); a test that needs one which
-cannot be had (no index, nothing cached) is skipped with the reason.
+environment, built once in a session (or taken from `SAQCHAOS_CACHE`), and `sim_environment(…)` the
+one in which the simulator runs; a test that needs one which cannot be had (no index, nothing
+cached) is skipped with the reason.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -68,17 +70,29 @@ def serving(folder: Path, port: int = 0) -> Iterator[RunningServer]:
 
 
 @pytest.fixture(scope="session")
-def environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], Environment]]:
-    """Makes a variant's environment from its text: `environment("guarded@0.26.4").python`."""
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Environments are kept in `SAQCHAOS_CACHE`, or in a folder of this session."""
     with pytest.MonkeyPatch.context() as patch:
         if not os.environ.get(CACHE_VARIABLE):
             patch.setenv(CACHE_VARIABLE, str(tmp_path_factory.mktemp("saqchaos-cache")))
-        yield _prepared
+        yield
 
 
-def _prepared(text: str) -> Environment:
+@pytest.fixture(scope="session")
+def environment(cache: None) -> Callable[[str], Environment]:
+    """Makes a variant's environment from its text: `environment("guarded@0.26.4").python`."""
+    return _prepared
+
+
+@pytest.fixture(scope="session")
+def sim_environment(cache: None) -> Callable[[str], Environment]:
+    """The same with what the simulator needs: `sim_environment("stock@0.26.3").python`."""
+    return partial(_prepared, sim=True)
+
+
+def _prepared(text: str, *, sim: bool = False) -> Environment:
     try:
-        return variants.prepare(variants.parse(text), print)
+        return variants.prepare(variants.parse(text), print, sim=sim)
     except EnvironmentFailed as error:
         pytest.skip(f"no environment for {text}: {error}")
 

@@ -1,9 +1,10 @@
 """Says which saq and redis-py an environment has, and whether a patch fits: for the controller.
 
-Started by path with the environment's own interpreter, `inspection.py PATCH FOLDER APP`; prints one
-line of JSON behind a mark, since an application may print as well. `missing` says why saq does not
-work here at all; `problem` says why this patch or application does not go with it. It starts no
-worker, and no connection to any Redis is made, not even by an application's module.
+Started by path with the environment's own interpreter, `inspection.py PATCH FOLDER APP MODULE…`;
+prints one line of JSON behind a mark, since an application may print as well. `missing` says why
+saq does not work here at all; `problem` says why this patch or application does not go with it;
+`lacking` names the first MODULE that cannot be imported. It starts no worker, and no connection to
+any Redis is made, not even by an application's module.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ def load_package(name: str = "saq_chaos_worker") -> None:
     spec.loader.exec_module(module)
 
 
-def inspect(patch: str, folder: str, app: str) -> dict[str, str]:
+def inspect(patch: str, folder: str, app: str, modules: tuple[str, ...] = ()) -> dict[str, str]:
     """What is here, as the fields of the controller's `Inspection`."""
     found = {"python": platform.python_version()}
     try:
@@ -48,6 +49,7 @@ def inspect(patch: str, folder: str, app: str) -> dict[str, str]:
     found["saq"] = str(getattr(saq, "__version__", "unknown"))
     found["saq_path"] = str(Path(str(saq.__file__)).parent)
     found["redis_py"] = str(getattr(redis, "__version__", "unknown"))
+    found["lacking"] = _lacking(modules)
     if folder:
         sys.path.insert(0, folder)  # after saq: a checkout in that folder must not replace it
     try:
@@ -55,6 +57,16 @@ def inspect(patch: str, folder: str, app: str) -> dict[str, str]:
     except Exception as error:  # a saq so different that even our own package does not load
         reason = f"the worker package does not load here: {type(error).__name__}: {error}"
         return {**found, "problem": reason}
+
+
+def _lacking(modules: tuple[str, ...]) -> str:
+    """The first of `modules` that cannot be imported, with the reason; empty if all can."""
+    for name in modules:
+        try:
+            importlib.import_module(name)
+        except ImportError as error:
+            return f"{type(error).__name__}: {error}"
+    return ""
 
 
 def _problem(patch: str, version: str, app: str) -> str:
@@ -89,4 +101,4 @@ def _problem_of_class(patch: str) -> str:
 
 if __name__ == "__main__":
     load_package()
-    sys.stdout.write(MARK + json.dumps(inspect(*sys.argv[1:4])) + "\n")
+    sys.stdout.write(MARK + json.dumps(inspect(*sys.argv[1:4], tuple(sys.argv[4:]))) + "\n")

@@ -70,6 +70,36 @@ def test_a_built_environment_has_exactly_that_saq_and_its_redis_py(
     assert old.description.startswith("saq 0.26.3, redis-py 6.4.0, Python 3.")
 
 
+def test_the_simulator_has_an_environment_of_its_own_beside_the_light_one(
+    environment: Environments, sim_environment: Environments
+) -> None:
+    light, heavy = environment("stock@0.26.3"), sim_environment("stock@0.26.3")
+    assert (heavy.saq, heavy.redis_py) == ("0.26.3", "6.4.0")
+    assert heavy.python != light.python
+    modules = environments.SIM_MODULES
+    assert environments.inspect(heavy, "stock", modules=modules).lacking == ""
+    assert environments.inspect(light, "stock", modules=modules).lacking == (
+        "ModuleNotFoundError: No module named 'pydantic'"
+    )
+
+
+def test_an_interpreter_without_the_simulator_is_one_clear_error(environment: Environments) -> None:
+    python = environment("stock@0.26.4").python
+    with pytest.raises(VariantError) as error:
+        variants.prepare(variants.parse("stock@installed"), print, python=python, sim=True)
+    assert str(error.value) == (
+        f"stock@installed: the simulator runs inside {python}, which lacks a part of it "
+        "(ModuleNotFoundError: No module named 'pydantic'); "
+        f"run {python} -m pip install 'saq-chaos[sim]', "
+        "or name a saq version without --app, whose environment is built with it"
+    )
+
+
+def test_an_overlay_is_the_same_with_and_without_the_simulator() -> None:
+    overlay = environments.recipe_of_version("0.26.3", HERE, overlay=True)
+    assert environments.with_simulator(overlay) == overlay
+
+
 def test_a_second_use_needs_no_index_and_says_nothing(
     environment: Environments, monkeypatch: pytest.MonkeyPatch
 ) -> None:
