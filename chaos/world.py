@@ -11,11 +11,13 @@ Events reach the history from the hosts themselves; nothing here returns what ha
 from __future__ import annotations
 
 from contextlib import AbstractAsyncContextManager
+from random import Random
 from typing import Any, Protocol, runtime_checkable
 
 import msgspec
 
 from chaos.clock import Clock
+from chaos.links import Rule, Selection
 
 
 class Command(msgspec.Struct, frozen=True, kw_only=True, tag_field="do"):
@@ -140,6 +142,50 @@ class Server(Protocol):
 
     async def start_server(self) -> None:
         """Start it again on the same address; returns once it answers."""
+
+
+@runtime_checkable
+class Rewind(Protocol):
+    """A server of ours that can come back without what it was told last."""
+
+    async def stop_server_losing(self, last_us: int) -> None:
+        """Stop it as by a crash: `start_server` brings back what it held `last_us` before now.
+
+        An append-only file that is synced each second loses that much.
+        """
+
+
+@runtime_checkable
+class Links(Protocol):
+    """A network between the hosts and the server on which rules can be put."""
+
+    def add_rule(self, rule: Rule) -> int:
+        """Let a rule stand for every message that is sent from now on; its handle."""
+
+    def remove_rule(self, handle: int) -> None:
+        """End a rule. No error if it does not stand."""
+
+
+@runtime_checkable
+class Cuts(Protocol):
+    """A network whose open connections can be broken."""
+
+    def cut(self, which: Selection, stream: Random) -> int:
+        """Break the open connections of `which` (its hosts and its share, drawn from `stream`).
+
+        What is under way on them is lost. Both ends learn of it a moment later.
+
+        Returns:
+            How many were broken.
+        """
+
+
+@runtime_checkable
+class Scripts(Protocol):
+    """A server whose cache of scripts can be emptied."""
+
+    async def flush_scripts(self) -> None:
+        """SCRIPT FLUSH: the next EVALSHA of any script is answered with NOSCRIPT."""
 
 
 def slot_of(host: str) -> int:
