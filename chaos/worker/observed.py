@@ -42,7 +42,10 @@ class ObservedContexts(MutableMapping[Any, Any]):
         probe.record(_SET, attempt.job, attempt.number)
         if len(inner) == before:
             self._find_lost(Kind.SLOT_OVERWRITTEN, attempt.number)
-        context["task"].cancel = Cancel(attempt)
+        try:
+            context["task"].cancel = Cancel(attempt)
+        except Exception as error:
+            probe.blind("bodies", f"the task of an attempt cannot be watched: {error!r}")
 
     def __getitem__(self, job: Any) -> Any:
         try:

@@ -1,4 +1,4 @@
-"""Scenarios of two attempts of one key in one worker: `patches.py PATCH URL` prints their results."""
+"""Two attempts of one key in one worker: `patches.py PATCH URL` prints what each scenario gave."""
 
 from __future__ import annotations
 
