@@ -58,6 +58,15 @@ def judge(plan: Plan, history: History) -> Judged:
     return Judged(variants, timelines)
 
 
+def judge_timeline(plan: Plan, timeline: Timeline) -> VariantVerdict:
+    """Judge one variant by the fold of its whole history.
+
+    Raises:
+        UsageError: the plan names a promise that does not exist.
+    """
+    return _judge_variant(plan, timeline, [by_name(name) for name in plan.promises])
+
+
 def failed_early(plan: Plan, timeline: Timeline) -> tuple[str, ...]:
     """The thresholds with `abort_on_fail` that a run which still goes on has failed for good."""
     if not any(threshold.abort_on_fail for threshold in plan.thresholds):
