@@ -9,6 +9,7 @@ fails is answered with Failed and the next one is taken: only the end of stdin e
 from __future__ import annotations
 
 import gc
+import importlib
 import os
 import platform
 import sys
@@ -18,8 +19,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
-import redis
-import saq
 
 from chaos import judge
 from chaos.clock import SECOND_US
@@ -71,8 +70,8 @@ def serve(jobs: int, answers: int) -> int:
 
 def _ready() -> Ready:
     return Ready(
-        saq=str(getattr(saq, "__version__", "unknown")),
-        redis_py=str(redis.__version__),
+        saq=str(getattr(importlib.import_module("saq"), "__version__", "unknown")),
+        redis_py=str(getattr(importlib.import_module("redis"), "__version__", "unknown")),
         python=platform.python_version(),
         pid=os.getpid(),
     )

@@ -2,8 +2,8 @@
 
 One plan is one mixture of dangers, and its faults can hide each other: what a sweep would have met,
 a restart has ended before. So each seed leaves out some faults and some bodies, and stretches or
-squeezes times, load and fleet (Groce et al., "Swarm Testing", ISSTA 2012). What a plan promises, its
-variants, its phases and its limits stay; nothing is added that it does not have.
+squeezes times, load and fleet (Groce et al., "Swarm Testing", ISSTA 2012). What a plan promises,
+its variants, its phases and its limits stay; nothing is added that it does not have.
 """
 
 from __future__ import annotations

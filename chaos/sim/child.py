@@ -1,13 +1,13 @@
 """The entry of a simulating process: `python …/chaos/sim/child.py`, started by path.
 
-It runs in the interpreter of the variant under test, whose site-packages hold that variant's saq and
-no saq-chaos, or another one. So this file registers the folder that it lies in as the package
+It runs in the interpreter of the variant under test, whose site-packages hold that variant's saq
+and no saq-chaos, or another one. So this file registers the folder that it lies in as the package
 `chaos` before anything else is imported, and takes its own folder off the path. Nothing else of the
 controller's environment becomes importable.
 
 Jobs come as lines on stdin and answers leave as lines on what was stdout. Whatever the code under
 test prints goes to stderr, and it reads an empty stdin, so that it can neither corrupt nor eat the
-protocol. The process ends at the end of stdin, or with its parent (`chaos.live.launcher` starts it).
+protocol. The process ends at the end of stdin, or with its parent: `chaos.live.launcher` starts it.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def load_package(folder: Path) -> None:
 
 
 def keep_channels() -> tuple[int, int]:
-    """Take stdin and stdout for the protocol alone: the two descriptors that it uses from now on."""
+    """Take stdin and stdout for the protocol alone: its two descriptors from now on."""
     jobs, answers = os.dup(0), os.dup(1)
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
