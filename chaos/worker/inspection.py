@@ -101,4 +101,6 @@ def _problem_of_class(patch: str) -> str:
 
 if __name__ == "__main__":
     load_package()
-    sys.stdout.write(MARK + json.dumps(inspect(*sys.argv[1:4], tuple(sys.argv[4:]))) + "\n")
+    asked_patch, asked_folder, asked_app, *asked_modules = sys.argv[1:]
+    answer = inspect(asked_patch, asked_folder, asked_app, tuple(asked_modules))
+    sys.stdout.write(MARK + json.dumps(answer) + "\n")
