@@ -18,6 +18,7 @@ from .state import (
     ATTEMPT,
     CALL,
     SEPARATOR,
+    UPKEEP,
     Call,
     Probe,
     outcome_of,
@@ -204,7 +205,9 @@ def poll(probe: Probe, original: Any, op: Op) -> Any:
             call.returned(Outcome.OK)
         return result
 
-    return like(wrapper, original)
+    wrapper = like(wrapper, original)
+    wrapper.__name__ = UPKEEP[op]
+    return wrapper
 
 
 # --- the text of a call: status, detail -----------------------------------------------------------

@@ -17,12 +17,16 @@ from .state import Attempt, Probe
 
 
 class Cancel:
-    """Stands in for `cancel` on the task of one attempt's body."""
+    """Stands in for `cancel` on the task of one attempt's body.
 
-    __slots__ = ("_attempt",)
+    Asked twice before the event loop goes on (saq does, after a timeout), the body gets one cancel.
+    """
+
+    __slots__ = ("_attempt", "_delivered")
 
     def __init__(self, attempt: Attempt) -> None:
         self._attempt = attempt
+        self._delivered = True
 
     def __call__(self, msg: Any = None) -> bool:
         """Note that a cancel reaches the body, and cancel the task."""
@@ -30,8 +34,14 @@ class Cancel:
         task = None if context is None else context["task"]
         if task is None or task.done():
             return False
-        self._attempt.probe.cancelled(self._attempt)
+        if self._delivered:
+            self._delivered = False
+            self._attempt.probe.cancelled(self._attempt)
+            task.get_loop().call_soon(self._on_delivery)
         return bool(type(task).cancel(task, msg))
+
+    def _on_delivery(self) -> None:
+        self._delivered = True
 
 
 def function(probe: Probe, original: Any) -> Any:

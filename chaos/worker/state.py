@@ -21,7 +21,7 @@ from .recorder import Sink
 SEPARATOR = "\x1f"
 SHORT_TEXT = 200
 _U16 = 0xFFFF
-_UPKEEP = {
+UPKEEP = {
     Op.POLL_ABORTS: "abort",
     Op.POLL_SCHEDULE: "schedule",
     Op.SWEEP: "sweep",
@@ -216,9 +216,9 @@ class Probe:
 
     def upkeep_raised(self, error: BaseException, op: Op) -> None:
         """An upkeep poll failed while the worker was not stopping."""
-        upkeep = HOST.get() is self and op in _UPKEEP
+        upkeep = HOST.get() is self and op in UPKEEP
         if upkeep and not is_end(error) and not self.worker.event.is_set():
-            self.report(error, _UPKEEP[op])
+            self.report(error, UPKEEP[op])
 
     def attempt_of(self, key: str) -> int:
         """The number of the calling attempt, if it is one of this key; else 0."""

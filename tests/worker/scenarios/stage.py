@@ -55,6 +55,10 @@ class Events:
         named = [[Kind(row[0]).name, *row[1:]] for row in self.rows]
         return [row for row in named if row[0] in kinds] if kinds else named
 
+    def plain(self) -> list[str]:
+        """Every event as one line of text: what is set of it, stamps as `enqueued`."""
+        return [_plain(row) for row in self.of()]
+
     def errors(self) -> list[dict[str, Any]]:
         """The fields of each error, its traceback left out."""
         found = []
@@ -63,6 +67,31 @@ class Events:
             fields.pop("traceback", None)
             found.append({"job": row[1], "attempt": row[2], **fields})
         return found
+
+
+def _plain(row: list[Any]) -> str:
+    from saq_chaos_worker.events import Op, Outcome
+
+    kind, job, attempt, call, number, text, code = row
+    words = [kind.lower().replace("_", "-")]
+    if kind.startswith("CALL_"):
+        words.append(Op(code & 15).name.lower())
+        if code >> 4:
+            words.append(Outcome(code >> 4).name.lower())
+    elif kind in ("BODY_ENDED", "PROCESS_ENDED"):
+        words.append(Outcome(code).name.lower())
+    elif code:
+        words.append(f"code={code}")
+    words += [f"job={job}"] * bool(job) + [f"attempt={attempt}"] * bool(attempt)
+    if kind == "ATTEMPT_BEGAN":
+        words.append(f"tries={call >> 16} retries={call & 0xFFFF}")
+    elif call:
+        words.append(f"call={call}")
+    if number:
+        words.append("enqueued" if number > 1_000_000 else f"by={number}")
+    if text and kind != "ERROR_RAISED":
+        words.append("|".join(text.split(chr(31))))
+    return " ".join(words)
 
 
 class Log(logging.Handler):
@@ -96,6 +125,7 @@ class Stage:
         self.queue = queue
         self.bodies = bodies
         self.log = log
+        self.probe: Any = None
 
     async def begin(self, count: int = 1) -> asyncio.Task[bool]:
         """Start one `process()` call and wait until its body has begun."""
@@ -111,6 +141,15 @@ class Stage:
     async def status(self, key: str) -> str:
         job = await self.queue.job(key)
         return job.status.value if job else ""
+
+
+def watch(s: Stage) -> Events:
+    """Put the probe on the worker and its queue."""
+    from saq_chaos_worker.probe import install_worker
+
+    events = Events()
+    s.probe = install_worker(s.worker, events, "salt")
+    return events
 
 
 async def until(true: Any) -> None:
