@@ -80,7 +80,8 @@ def command(plan: str, **options: Any) -> int:
     \b
     Everything is in the plan; what you give here overrides it. See: saq-chaos list plans
     First look (3 minutes):   saq-chaos soak same-key
-    In a deploy pipeline:     saq-chaos soak smoke --app myapp.tasks:settings --quiet
+    In a deploy pipeline:     saq-chaos soak smoke --quiet
+    Your own app and plan:    saq-chaos soak my-plan.yaml --app myapp.tasks:settings
     Gate a saq upgrade:       saq-chaos soak same-key --variant stock@0.26.3 \\
                                 --variant stock@0.26.4 --gate baseline --baseline stock@0.26.3
     """
