@@ -7,7 +7,8 @@
     ├── WorldError            4   the world failed: no verdict on saq can be drawn
     │   ├── EnvironmentFailed 4   a variant's environment could not be built
     │   ├── ServerFailed      4   a Redis server did not start, or stopped by itself
-    │   └── HostFailed        4   a worker or producer process did not come up
+    │   ├── HostFailed        4   a worker or producer process did not come up
+    │   └── NotModelled       4   the program under test needs what the simulator has not
     └── HistoryError          2   a stored history cannot be read
 
 A message shows the offending value and the way out. The command line prints the message alone,
@@ -59,3 +60,7 @@ class ServerFailed(WorldError):
 
 class HostFailed(WorldError):
     """A worker or producer process did not come up, or ended when it should not have."""
+
+
+class NotModelled(WorldError):
+    """The program under test needs something that the simulator has not, named in the message."""
