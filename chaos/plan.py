@@ -3,28 +3,86 @@
 YAML keys are the plain words (`every: 250ms`); the fields behind them carry their unit
 (`every_us`), and in JSON mode they are written as the YAML form again. The types and ranges stand
 here, with the sentence that the schema and docs/plans.md show for each key. What takes two parts of
-a plan to see (a fault that would never fire, a key that nothing acts on) is in `chaos.plan_checks`;
-`chaos.plan_file` reports all problems at once, with their lines. Nothing here reads a file or a
-clock.
+a plan to see (a fault that would never fire, a key that nothing acts on) is judged by
+`chaos.plan_file`, which reports all problems at once, with their lines. The faults stand in
+`chaos.plan_faults`. Nothing here reads a file or a clock.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema, model_validator
+from pydantic import BeforeValidator, Field, WithJsonSchema
 
 from chaos.clock import SECOND_US
-from chaos.plan_units import Duration, Interval, PositiveDuration, PositiveSeconds, WholeSeconds
+from chaos.plan_faults import (
+    FAULTS,
+    NO_SCHEDULE,
+    NOTHING_MOVES,
+    SERVER_FAULTS,
+    AbortFault,
+    CutFault,
+    Fault,
+    FaultSpec,
+    KillFault,
+    LatencyFault,
+    LinkFault,
+    LostReplyFault,
+    PauseFault,
+    RedisAwayFault,
+    RedisErrorFault,
+    RedisPauseFault,
+    RedisRestartFault,
+    RollingRestartFault,
+    ScriptFlushFault,
+    SweepFault,
+)
+from chaos.plan_units import (
+    Duration,
+    Interval,
+    PositiveDuration,
+    PositiveSeconds,
+    Spec,
+    WholeSeconds,
+)
 
-
-class Spec(BaseModel):
-    """Base of every part of a plan: frozen, strict, and no unknown key."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
-
+__all__ = [
+    "FAULTS",
+    "NOTHING_MOVES",
+    "NO_SCHEDULE",
+    "SERVER_FAULTS",
+    "AbortFault",
+    "App",
+    "AppCall",
+    "AppJob",
+    "Body",
+    "CutFault",
+    "Fault",
+    "FaultSpec",
+    "JobOptions",
+    "KillFault",
+    "LatencyFault",
+    "Limits",
+    "LinkFault",
+    "LostReplyFault",
+    "PauseFault",
+    "Plan",
+    "RedisAwayFault",
+    "RedisErrorFault",
+    "RedisPauseFault",
+    "RedisRestartFault",
+    "RollingRestartFault",
+    "SameKey",
+    "ScriptFlushFault",
+    "Spec",
+    "SweepFault",
+    "Threshold",
+    "Timers",
+    "Workers",
+    "Workload",
+]
 
 # --- workers --------------------------------------------------------------------------------------
 
@@ -176,108 +234,6 @@ class App(Spec):
 
 
 Workload = Annotated[SameKey | App, Field(discriminator="kind")]
-
-
-# --- faults ---------------------------------------------------------------------------------------
-
-
-NO_SCHEDULE = "say when: either `every: 500ms` or `at: [5s, 9s]`, not both"
-NOTHING_MOVES = "max_surge and max_unavailable are both 0: nothing could be replaced"
-
-
-class FaultSpec(Spec):
-    """When a fault is injected: each `every` (± `jitter`), or at the times in `at`."""
-
-    every_us: PositiveDuration | None = Field(
-        None, alias="every", description="time between two injections; this or `at`"
-    )
-    at_us: tuple[Duration, ...] = Field(
-        (), alias="at", max_length=10_000, description="injection times; this or `every`"
-    )
-    jitter_us: Duration = Field(
-        0, alias="jitter", description="each time of `every` moves by up to this, drawn"
-    )
-    after_us: Duration = Field(
-        0, alias="after", description="`every` counts from here: nothing before this"
-    )
-
-    @model_validator(mode="after")
-    def _has_a_schedule(self) -> Self:
-        if (self.every_us is None) == (not self.at_us):
-            raise ValueError(NO_SCHEDULE)
-        return self
-
-
-class SweepFault(FaultSpec):
-    """A forced sweep: the lock is cleared, and stuck jobs are waited for one after the other."""
-
-    fault: Literal["sweep"] = Field(description="which fault")
-    wait_us: PositiveDuration = Field(
-        5 * SECOND_US, alias="wait", description="how long for each stuck job (saq's own: 5s)"
-    )
-
-
-class RollingRestartFault(FaultSpec):
-    """A deploy: SIGTERM, grace and replacement, worker by worker."""
-
-    fault: Literal["rolling_restart"] = Field(description="which fault")
-    max_surge: int = Field(1, ge=0, le=64, description="workers added before old ones end")
-    max_unavailable: int = Field(0, ge=0, le=64, description="workers missing meanwhile")
-
-    @model_validator(mode="after")
-    def _can_move(self) -> Self:
-        if self.max_surge + self.max_unavailable == 0:
-            raise ValueError(NOTHING_MOVES)
-        return self
-
-
-class KillFault(FaultSpec):
-    """SIGKILL of one worker, and a replacement."""
-
-    fault: Literal["kill"] = Field(description="which fault")
-    replace_after_us: Duration = Field(
-        500_000, alias="replace_after", description="until the replacement starts"
-    )
-
-
-class PauseFault(FaultSpec):
-    """SIGSTOP of one worker, then SIGCONT."""
-
-    fault: Literal["pause"] = Field(description="which fault")
-    for_us: PositiveDuration = Field(alias="for", description="how long it stands still")
-
-
-class AbortFault(FaultSpec):
-    """Aborts jobs by key, drawn from what is running, queued and scheduled."""
-
-    fault: Literal["abort"] = Field(description="which fault")
-    count: int = Field(1, ge=1, le=1000, description="how many jobs each time")
-
-
-class RedisRestartFault(FaultSpec):
-    """The Redis server goes away and comes back."""
-
-    fault: Literal["redis_restart"] = Field(description="which fault")
-    for_us: Duration = Field(500_000, alias="for", description="how long it is away")
-    data: Literal["kept", "lost"] = Field("kept", description="what becomes of its data")
-
-
-class RedisPauseFault(FaultSpec):
-    """SIGSTOP of the Redis server, then SIGCONT."""
-
-    fault: Literal["redis_pause"] = Field(description="which fault")
-    for_us: PositiveDuration = Field(alias="for", description="how long it stands still")
-
-
-Fault = Annotated[
-    SweepFault | RollingRestartFault | KillFault | PauseFault | AbortFault | RedisRestartFault
-    | RedisPauseFault,
-    Field(discriminator="fault"),
-]  # fmt: skip
-FAULTS = (
-    "sweep", "rolling_restart", "kill", "pause", "abort", "redis_restart", "redis_pause",
-)  # fmt: skip
-SERVER_FAULTS = ("redis_restart", "redis_pause")
 
 
 # --- judging --------------------------------------------------------------------------------------

@@ -10,7 +10,14 @@ from __future__ import annotations
 import re
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BeforeValidator, PlainSerializer, WithJsonSchema
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    PlainSerializer,
+    WithJsonSchema,
+)
 
 from chaos.clock import SECOND_US, format_duration, parse_duration_us
 
@@ -120,3 +127,9 @@ Interval = Annotated[
     PlainSerializer(format_rate, return_type=str, when_used="json"),
     _text("rate", _RATE_PATTERN, "20/s"),
 ]
+
+
+class Spec(BaseModel):
+    """Base of every part of a plan: frozen, strict, and no unknown key."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)

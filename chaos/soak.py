@@ -23,6 +23,7 @@ from chaos.clock import MILLISECOND_US, SECOND_US, MonotonicClock
 from chaos.environments import Environment
 from chaos.errors import SaqChaosError, UsageError
 from chaos.event import CONTROLLER
+from chaos.faults import check_world
 from chaos.history import History
 from chaos.ledger import Ledger
 from chaos.live import run_dir
@@ -67,6 +68,7 @@ def soak(request: SoakRequest, observer: Observer) -> SoakResult:
     """
     plan = request.plan
     _check_application(request)
+    check_world(plan, request.world)
     builds = variants.parse_all(plan.variants)
     variants.check(builds, app=request.application, python=request.python)
     environments = [

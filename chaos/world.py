@@ -146,12 +146,12 @@ class Server(Protocol):
 
 @runtime_checkable
 class Rewind(Protocol):
-    """A server of ours that can come back without what it was told last."""
+    """A server of ours that can lose what it was told last."""
 
-    async def stop_server_losing(self, last_us: int) -> None:
-        """Stop it as by a crash: `start_server` brings back what it held `last_us` before now.
+    async def crash_server(self) -> None:
+        """It dies at once; `start_server` brings back what it held at the last full second.
 
-        An append-only file that is synced each second loses that much.
+        So much may be lost where an append-only file is synced each second.
         """
 
 
@@ -186,6 +186,14 @@ class Scripts(Protocol):
 
     async def flush_scripts(self) -> None:
         """SCRIPT FLUSH: the next EVALSHA of any script is answered with NOSCRIPT."""
+
+
+# What each kind of world can do beyond World. On a Redis of somebody else's a live world has no
+# Server; that is refused where its URL is read.
+CAPABILITIES: dict[str, tuple[type, ...]] = {
+    "live": (Restart, Slots, Keys, Kill, Pause, Server),
+    "sim": (Restart, Slots, Keys, Kill, Pause, Server, Rewind, Links, Cuts, Scripts),
+}
 
 
 def slot_of(host: str) -> int:

@@ -6,16 +6,25 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from chaos.errors import UsageError
 from chaos.faults.abort import AbortJobs
+from chaos.faults.cut import CutConnections
 from chaos.faults.fault import Fault
 from chaos.faults.kill import KillWorker
+from chaos.faults.latency import SlowNetwork
+from chaos.faults.lost_reply import LoseReplies
 from chaos.faults.pause import PauseWorker
+from chaos.faults.redis_away import TakeRedisAway
+from chaos.faults.redis_error import AnswerWithErrors
 from chaos.faults.redis_pause import PauseRedis
 from chaos.faults.redis_restart import RestartRedis
 from chaos.faults.rolling_restart import RollingRestart
+from chaos.faults.script_flush import FlushScripts
 from chaos.faults.sweep import ForcedSweep
+from chaos.plan import Plan
+from chaos.world import CAPABILITIES
 
-__all__ = ["FAULTS", "Fault", "FaultKind", "make"]
+__all__ = ["FAULTS", "Fault", "FaultKind", "check_world", "make"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +44,12 @@ FAULTS = (
     FaultKind("abort", "aborts jobs that are running, queued or scheduled", AbortJobs),
     FaultKind("redis_restart", "takes Redis away and back, its data kept or lost", RestartRedis),
     FaultKind("redis_pause", "freezes Redis for a time (SIGSTOP)", PauseRedis),
+    FaultKind("latency", "slows the network down for a time, each way", SlowNetwork),
+    FaultKind("lost_reply", "breaks connections between a command and its reply", LoseReplies),
+    FaultKind("cut", "breaks connections, idle ones too", CutConnections),
+    FaultKind("redis_away", "lets nobody reach Redis for a time; it runs on", TakeRedisAway),
+    FaultKind("redis_error", "lets Redis answer LOADING, READONLY or OOM", AnswerWithErrors),
+    FaultKind("script_flush", "lets Redis forget its scripts", FlushScripts),
 )
 _MAKERS = {kind.name: kind.make for kind in FAULTS}
 
@@ -42,3 +57,29 @@ _MAKERS = {kind.name: kind.make for kind in FAULTS}
 def make(spec: Any) -> Fault:
     """The fault that a spec of `chaos.plan` describes."""
     return _MAKERS[spec.fault](spec)
+
+
+def check_world(plan: Plan, world: str) -> None:
+    """Refuse a plan with a fault that this kind of world (`live`, `sim`) cannot do.
+
+    Raises:
+        UsageError: it names those faults, and the worlds that can.
+    """
+    refused = [spec for spec in plan.faults if not _can(world, make(spec))]
+    if not refused:
+        return
+    others = [
+        other for other in CAPABILITIES if all(_can(other, make(spec)) for spec in plan.faults)
+    ]
+    names = ", ".join(dict.fromkeys(_described(spec) for spec in refused))
+    way_out = f"run it with --world {others[0]}, or take it out" if others else "take it out"
+    raise UsageError(f"plan {plan.plan!r}: the {world} world cannot do {names}: {way_out}")
+
+
+def _can(world: str, fault: Fault) -> bool:
+    return all(need in CAPABILITIES[world] for need in fault.needs)
+
+
+def _described(spec: Any) -> str:
+    data = getattr(spec, "data", "")
+    return f"{spec.fault} (data: {data})" if data else str(spec.fault)

@@ -5,25 +5,31 @@ from __future__ import annotations
 from random import Random
 
 from chaos.plan import RedisRestartFault
-from chaos.world import Server, World
+from chaos.world import Rewind, Server, World
 
 
 class RestartRedis:
-    """The variant's Redis is shut down, and started again on its address when the fault heals."""
+    """The variant's Redis goes down, and is started again on its address when the fault heals."""
 
-    needs: tuple[type, ...] = (Server,)
     server = True
 
     def __init__(self, spec: RedisRestartFault) -> None:
         self.hold_us = spec.for_us
-        self._keep_data = spec.data == "kept"
+        self._data = spec.data
         self._stopped = False
+        self.needs: tuple[type, ...] = (Server,)
+        if spec.data == "last_writes_lost":
+            self.needs = (Server, Rewind)
 
     async def inject(self, world: World, stream: Random) -> None:
-        """Shut it down; it saves its data first, or throws it away."""
+        """Take it down; it saves its data first, or throws it away, or had no time to."""
         assert isinstance(world, Server)
         self._stopped = True
-        await world.stop_server(keep_data=self._keep_data)
+        if self._data == "last_writes_lost":
+            assert isinstance(world, Rewind)
+            await world.crash_server()
+        else:
+            await world.stop_server(keep_data=self._data == "kept")
 
     async def heal(self, world: World) -> None:
         """Start it again."""

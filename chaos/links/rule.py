@@ -25,6 +25,11 @@ class Passing:
     command: str
 
 
+def role_of(host: str) -> str:
+    """`worker` for `stock@0.26.3/worker-1.2`."""
+    return host.rpartition("/")[2].partition("-")[0]
+
+
 class Dice(Protocol):
     """Draws for one message and one rule: the same message has the same draws in every replay."""
 
@@ -36,9 +41,11 @@ class Dice(Protocol):
 
 
 class Rule(Protocol):
-    """What happens to messages while the rule stands. `name` names its draws."""
+    """What happens to messages while the rule stands."""
 
-    name: str
+    @property
+    def name(self) -> str:
+        """What its draws are called."""
 
     def on_request(self, passing: Passing, dice: Dice) -> Fate:
         """The fate of a request, or of an attempt to connect, as it leaves the client."""
@@ -53,17 +60,21 @@ class Selection:
 
     Attributes:
         hosts: full names of client hosts; none: every host.
+        roles: roles of client hosts (worker, producer); none: every role.
         commands: names in upper case; none: every command, and connecting and pushes too.
         share: how many of the messages that match.
     """
 
     hosts: tuple[str, ...] = ()
+    roles: tuple[str, ...] = ()
     commands: tuple[str, ...] = ()
     share: float = 1.0
 
     def matches(self, passing: Passing) -> bool:
         """Whether it is about this message, its share aside."""
         if self.hosts and passing.host not in self.hosts:
+            return False
+        if self.roles and role_of(passing.host) not in self.roles:
             return False
         return not self.commands or passing.command in self.commands
 

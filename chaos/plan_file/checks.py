@@ -23,10 +23,8 @@ from chaos.plan import (
     App,
     Body,
     KillFault,
-    PauseFault,
+    LatencyFault,
     Plan,
-    RedisPauseFault,
-    RedisRestartFault,
     RollingRestartFault,
     SameKey,
 )
@@ -154,15 +152,14 @@ def _every(
 
 def _fault_lengths(plan: Plan) -> Iterator[Problem]:
     for place, fault in enumerate(plan.faults):
-        if isinstance(fault, PauseFault | RedisPauseFault | RedisRestartFault):
-            key, length_us = "for", fault.for_us
-        elif isinstance(fault, KillFault):
-            key, length_us = "replace_after", fault.replace_after_us
-        else:
-            continue
+        key = "replace_after" if isinstance(fault, KillFault) else "for"
+        length_us = getattr(fault, f"{key}_us", 0)
         if length_us >= plan.duration_us:
             message = f"{format_duration(length_us)} is longer than the run: {_duration(plan)}"
             yield Problem(("faults", place, key), message, (("duration",),))
+        if isinstance(fault, LatencyFault) and fault.min_us > fault.max_us:
+            message = f"is longer than `max` ({format_duration(fault.max_us)})"
+            yield Problem(("faults", place, "min"), message, (("faults", place, "max"),))
 
 
 def _duration(plan: Plan) -> str:

@@ -26,7 +26,7 @@ from chaos.faults import Fault
 from chaos.live.watchdog import process
 from chaos.live.world import LiveWorld
 from chaos.seed import Seed
-from chaos.world import Depth, Kill, Server
+from chaos.world import CAPABILITIES, Depth, Kill, Server
 from tests.live.conftest import VARIANT, Seen, Worlds, job, plan
 
 W11, W12, W13 = (f"{VARIANT}/worker-1.{n}" for n in (1, 2, 3))
@@ -75,13 +75,26 @@ async def test_healing_without_an_injection_changes_nothing(worlds: Worlds) -> N
     async with worlds.open() as (world, seen):
         before = len(seen.of(HostStarted))
         for kind in faults.FAULTS:
-            healer = fault(kind.name, **({"for": "1s"} if "pause" in kind.name else {}))
+            timed = kind.name not in ("sweep", "rolling_restart", "kill", "abort", "script_flush")
+            slow = {"max": "1ms"} if kind.name == "latency" else {}
+            healer = fault(kind.name, **({"for": "1s"} if timed else {}), **slow)
+            if any(need not in CAPABILITIES["live"] for need in healer.needs):
+                continue
             assert all(isinstance(world, need) for need in healer.needs)
             await healer.heal(world)
             await healer.heal(world)
         assert world.hosts("worker") == (W11, W21)
         assert len(seen.of(HostStarted)) == before
         assert seen.of(HostSignalled) == []
+
+
+async def test_a_live_world_has_what_is_said_of_it_and_no_network_of_its_own(
+    worlds: Worlds,
+) -> None:
+    async with worlds.open() as (world, _):
+        every = CAPABILITIES["sim"]
+        can = tuple(capability for capability in every if isinstance(world, capability))
+        assert can == CAPABILITIES["live"]
 
 
 async def test_sweep_sweeps_although_the_lock_is_held(worlds: Worlds) -> None:

@@ -141,6 +141,30 @@ def times(draw: st.DrawFn) -> Form:
 
 
 _long = durations(1, DURATION_US - 1)
+_links = some(whose=st.sampled_from(["all", "workers", "producer", "one_worker"]))
+_share = some(share=st.floats(0.001, 1))
+_for = st.fixed_dictionaries({"for": _long})
+network_faults = st.one_of(
+    both(
+        both(st.just({"fault": "latency"}), _for),
+        both(
+            some(min=durations(0, 1_000)), st.fixed_dictionaries({"max": durations(1_000, 10**8)})
+        ),
+    ),
+    both(
+        both(st.just({"fault": "lost_reply"}), _for),
+        both(_share, some(commands=st.lists(st.sampled_from(["EXEC", "blmove"]), max_size=2))),
+    ),
+    both(st.just({"fault": "cut"}), both(_share, some(**{"for": _long}))),
+    both(
+        both(st.just({"fault": "redis_away"}), _for),
+        some(how=st.sampled_from(["refuse", "silent"])),
+    ),
+    both(
+        both(st.just({"fault": "redis_error"}), _for),
+        both(_share, st.sampled_from(["LOADING", "READONLY", "OOM"]).map(lambda e: {"error": e})),
+    ),
+)
 faults = both(
     times(),
     st.one_of(
@@ -154,9 +178,11 @@ faults = both(
         both(st.just({"fault": "abort"}), some(count=st.integers(1, 1000))),
         both(
             st.just({"fault": "redis_restart"}),
-            some(**{"for": _long, "data": st.sampled_from(["kept", "lost"])}),
+            some(**{"for": _long, "data": st.sampled_from(["kept", "lost", "last_writes_lost"])}),
         ),
         both(st.just({"fault": "redis_pause"}), st.fixed_dictionaries({"for": _long})),
+        both(_links, network_faults),
+        st.just({"fault": "script_flush"}),
     ),
 )
 _variants = ["stock@0.26.3", "by-key@0.26.3", "guarded@./saq", "my.mod:Worker@installed"]
