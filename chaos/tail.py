@@ -142,13 +142,17 @@ class EventFile:
             text=data[middle : place + length].decode("utf-8", "replace"),
         )
         try:
-            return _BUILDERS[Kind(kind)](record)
+            return BUILDERS[Kind(kind)](record)
         except (ValueError, KeyError, msgspec.ValidationError) as error:
             raise HistoryError(f"{self._where(place)}: no event: {error}") from error
 
 
 class Record(msgspec.Struct, frozen=True):
-    """One unpacked record: the header's fields, key and text (layout: `chaos.worker.events`)."""
+    """One unpacked record: the header's fields, key and text (layout: `chaos.worker.events`).
+
+    `n` is the event's place in the history, where that is known already. `fields` are the fields of
+    one of the rarer events, if they did not travel as JSON in the text.
+    """
 
     host: str
     t_us: int
@@ -158,6 +162,8 @@ class Record(msgspec.Struct, frozen=True):
     call: int
     number: int
     text: str
+    n: int = 0
+    fields: dict[str, Any] | None = None
 
     def name(self, counter: int) -> str:
         """The attempt with this counter on this host; empty for 0."""
@@ -178,14 +184,14 @@ _OUTCOMES = {outcome.value: outcome.name.lower() for outcome in Outcome}
 def _call_invoked(r: Record) -> e.Event:
     status, detail, parent = r.parts(3)
     return e.CallInvoked(
-        host=r.host, t_us=r.t_us, op=_OPS[r.code & 15], call=r.call, parent=int(parent or 0),
+        n=r.n, host=r.host, t_us=r.t_us, op=_OPS[r.code & 15], call=r.call, parent=int(parent or 0),
         job=r.job, attempt=r.name(r.attempt), enqueue=r.number, status=status, detail=detail,
     )  # fmt: skip
 
 
 def _call_returned(r: Record) -> e.Event:
     return e.CallReturned(
-        host=r.host, t_us=r.t_us, op=_OPS[r.code & 15], call=r.call, job=r.job,
+        n=r.n, host=r.host, t_us=r.t_us, op=_OPS[r.code & 15], call=r.call, job=r.job,
         attempt=r.name(r.attempt), enqueue=r.number, outcome=_OUTCOMES[r.code >> 4], detail=r.text,
     )  # fmt: skip
 
@@ -193,7 +199,7 @@ def _call_returned(r: Record) -> e.Event:
 def _attempt_began(r: Record) -> e.Event:
     function, digest = r.parts(2)
     return e.AttemptBegan(
-        host=r.host, t_us=r.t_us, job=r.job, attempt=r.name(r.attempt), enqueue=r.number,
+        n=r.n, host=r.host, t_us=r.t_us, job=r.job, attempt=r.name(r.attempt), enqueue=r.number,
         tries=r.call >> 16, retries=r.call & 0xFFFF, function=function, digest=digest,
     )  # fmt: skip
 
@@ -201,7 +207,7 @@ def _attempt_began(r: Record) -> e.Event:
 def _ended(struct: Callable[..., e.Event]) -> Callable[[Record], e.Event]:
     def build(r: Record) -> e.Event:
         return struct(
-            host=r.host, t_us=r.t_us, job=r.job, attempt=r.name(r.attempt),
+            n=r.n, host=r.host, t_us=r.t_us, job=r.job, attempt=r.name(r.attempt),
             outcome=_OUTCOMES[r.code], error=r.text,
         )  # fmt: skip
 
@@ -210,20 +216,20 @@ def _ended(struct: Callable[..., e.Event]) -> Callable[[Record], e.Event]:
 
 def _body_began(r: Record) -> e.Event:
     return e.BodyBegan(
-        host=r.host, t_us=r.t_us, job=r.job, attempt=r.name(r.attempt), thread=bool(r.code)
+        n=r.n, host=r.host, t_us=r.t_us, job=r.job, attempt=r.name(r.attempt), thread=bool(r.code)
     )
 
 
 def _body_cancelled(r: Record) -> e.Event:
     aborted = r.text if r.code else None
     return e.BodyCancelled(
-        host=r.host, t_us=r.t_us, job=r.job, attempt=r.name(r.attempt), aborted=aborted
+        n=r.n, host=r.host, t_us=r.t_us, job=r.job, attempt=r.name(r.attempt), aborted=aborted
     )
 
 
 def _slot(struct: Callable[..., e.Event]) -> Callable[[Record], e.Event]:
     def build(r: Record) -> e.Event:
-        return struct(host=r.host, t_us=r.t_us, job=r.job, attempt=r.name(r.attempt))
+        return struct(n=r.n, host=r.host, t_us=r.t_us, job=r.job, attempt=r.name(r.attempt))
 
     return build
 
@@ -231,8 +237,9 @@ def _slot(struct: Callable[..., e.Event]) -> Callable[[Record], e.Event]:
 def _slot_by(struct: Callable[..., e.Event]) -> Callable[[Record], e.Event]:
     def build(r: Record) -> e.Event:
         return struct(
-            host=r.host, t_us=r.t_us, job=r.job, attempt=r.name(r.attempt), by=r.name(r.number)
-        )
+            n=r.n, host=r.host, t_us=r.t_us, job=r.job, attempt=r.name(r.attempt),
+            by=r.name(r.number),
+        )  # fmt: skip
 
     return build
 
@@ -242,7 +249,8 @@ def _fields(struct: type[e.Event]) -> Callable[[Record], e.Event]:
     names = {field.name for field in msgspec.structs.fields(struct)}
 
     def build(r: Record) -> e.Event:
-        fields: dict[str, Any] = {"host": r.host, "t_us": r.t_us, **json.loads(r.text)}
+        own = json.loads(r.text) if r.fields is None else r.fields
+        fields: dict[str, Any] = {"n": r.n, "host": r.host, "t_us": r.t_us, **own}
         if "job" in names:
             fields["job"] = r.job
         if "attempt" in names:
@@ -252,7 +260,7 @@ def _fields(struct: type[e.Event]) -> Callable[[Record], e.Event]:
     return build
 
 
-_BUILDERS: dict[Kind, Callable[[Record], e.Event]] = {
+BUILDERS: dict[Kind, Callable[[Record], e.Event]] = {
     Kind.CALL_INVOKED: _call_invoked,
     Kind.CALL_RETURNED: _call_returned,
     Kind.ATTEMPT_BEGAN: _attempt_began,

@@ -22,7 +22,7 @@ from chaos.clock import MILLISECOND_US, SECOND_US, Clock
 from chaos.errors import HostFailed
 from chaos.event import Answered, Event
 from chaos.live.hosts import MAIN, Host, Orders, write_config
-from chaos.live.keys import LiveKeys
+from chaos.job_keys import JobKeys
 from chaos.live.processes import Process, Processes
 from chaos.live.setting import Journal, RunClock, Setting
 from chaos.live.tailing import Reader, Tail
@@ -69,7 +69,7 @@ class LiveWorld:
         self._locks = {slot: asyncio.Lock() for slot in self.slots()}
         self._incarnations = dict.fromkeys(self.slots(), 0)
         self._replaced = dict.fromkeys(self.slots(), 0)
-        self._keys = LiveKeys(orders.mark)
+        self._keys = JobKeys(orders.mark)
         self._tail = Tail([self._hear, self._keys.feed, on_events])
         self._answers: dict[int, asyncio.Future[Answered]] = {}
         self._calls = 0

@@ -24,6 +24,7 @@ from chaos.errors import HostFailed
 from chaos.event import AttemptBegan, CallInvoked, CallReturned, Event, HostBegan
 from chaos.live.processes import Process
 from chaos.plan import Plan
+from chaos.saq_settings import saq_settings
 from chaos.tail import EventFile
 from chaos.variants import Variant
 
@@ -136,8 +137,6 @@ class Orders:
 
     def config_of(self, role: str, files: Files) -> dict[str, Any]:
         """The config of one process, as `chaos/worker/config.py` reads it."""
-        workers = self.plan.workers
-        own = self.app is not None  # then the application's own value stands unless the plan says
         return {
             "role": role,
             "host": files.host,
@@ -146,25 +145,12 @@ class Orders:
             "queue": self.queue,
             "salt": self.salt,
             "patch": self.variant.patch,
-            "concurrency": self._of_plan("concurrency", workers.concurrency, own=own),
-            "timers": self._timers(own=own),
-            "grace_s": self._of_plan("grace_us", workers.grace_us / SECOND_US, own=own),
-            "deadline_s": self._of_plan("deadline_us", workers.deadline_us / SECOND_US, own=own),
+            **saq_settings(self.plan.workers, own=self.app is not None),
             "app": self.app,
             "app_path": str(self.app_path) if self.app_path else None,
             "workload": self.plan.workload.kind,
             "mark": self.mark,
         }
-
-    def _of_plan(self, field: str, value: float, *, own: bool) -> float | None:
-        return None if own and field not in self.plan.workers.model_fields_set else value
-
-    def _timers(self, *, own: bool) -> dict[str, float] | None:
-        timers = self.plan.workers.timers
-        said = timers.model_fields_set
-        names = [name for name in type(timers).model_fields if not own or name in said]
-        seconds = {name.removesuffix("_us"): getattr(timers, name) / SECOND_US for name in names}
-        return seconds or None
 
 
 def write_config(path: Path, config: dict[str, Any]) -> None:

@@ -9,14 +9,33 @@ ready for `chaos.judge`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import functools
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
+from chaos.clock import SECOND_US
+from chaos.errors import WorldError
+from chaos.event import CONTROLLER, Event
 from chaos.history import History
 from chaos.plan import Plan
-from chaos.script import Script
+from chaos.run import Conductor
+from chaos.script import DrawnScript, Script
+from chaos.sim import seams
+from chaos.sim.connection import make_client
+from chaos.sim.host import SimHost
+from chaos.sim.kernel import Kernel, Stuck
+from chaos.sim.log import HostSink, Log
+from chaos.sim.network import Network
+from chaos.sim.programs import Program
+from chaos.sim.redis_model import RedisModel
+from chaos.sim.server import SimServer
+from chaos.sim.tape import DrawnTape, FixedTape, Tape
+from chaos.sim.world import SimWorld
 from chaos.timeline import Timeline
+from chaos.worker.events import Kind
+from chaos.world import Enqueue
 
+MARGIN_US = 600 * SECOND_US
 FINISHED = "finished"  # the conductor led the run to its end
 LIMIT = "limit"  # a limit of the plan or of the simulator ended it
 FAILED = "failed"  # the world failed: a fault did not heal, a host did not come up
@@ -94,10 +113,179 @@ class SimResult:
     stacks: str = ""
 
 
-def run_one(request: SimRequest) -> SimResult:
+def run_one(request: SimRequest, on_event: Callable[[Event], None] | None = None) -> SimResult:
     """Run it to its end.
+
+    Args:
+        request: what is run.
+        on_event: given each event at once; then no event is kept, and the result's history is
+            empty (its digest is of all events nevertheless).
 
     Raises:
         UsageError: the request cannot be run here (a fault that the simulator cannot do).
     """
-    raise NotImplementedError
+    run = _Run(request, on_event)
+    try:
+        with seams.installed(run.kernel):
+            return run.to_the_end()
+    finally:
+        run.dispose()
+
+
+class _Run:
+    """One run and its parts."""
+
+    def __init__(self, request: SimRequest, on_event: Callable[[Event], None] | None) -> None:
+        self.request = request
+        self.plan = _with_seed(request.plan, request.seed)
+        self.tape: Tape = (
+            DrawnTape(request.seed) if request.tape is None else FixedTape(request.tape)
+        )
+        limits = request.limits
+        self.kernel = Kernel(
+            self.tape,
+            steps_max=limits.steps,
+            steps_at_once_max=limits.steps_at_once,
+            until_us=limits.virtual_us or _longest_us(self.plan),
+        )
+        self.timeline = Timeline(request.variant, self.plan.slack_us)
+        self.log = Log(self.kernel, self.timeline, self.plan.limits.events, on_event)
+        self.script = Counted(request.script or DrawnScript(self.plan))
+        self.ended, self.reason, self.stacks = FINISHED, "", ""
+        self.network: Network | None = None
+        self.error: Exception | None = None
+
+    def to_the_end(self) -> SimResult:
+        controller = SimHost(self.kernel, CONTROLLER, "controller", HostSink(self.log, CONTROLLER))
+        journal = controller.sink
+        self._record_beginning(journal)
+        controller.start(self._lead)
+        try:
+            self.kernel.run(lambda: controller.gone)
+        except Stuck as stuck:
+            self._stuck(stuck, journal)
+        if self.error is not None:
+            raise self.error
+        journal.muted = False
+        journal.record_fields(Kind.RUN_ENDED, reason=self.ended)
+        return self._result()
+
+    async def _lead(self, controller: SimHost) -> None:
+        """The controller's program."""
+        try:
+            await self._conduct(controller)
+        except WorldError as error:
+            self.ended, self.reason = FAILED, str(error)
+        except Exception as error:  # noqa: BLE001 - raised again where the run was asked for
+            self.error = error
+
+    async def _conduct(self, controller: SimHost) -> None:
+        world = self._world(controller)
+        await world.open()
+        server = f"simulated {self.model.version}"
+        controller.sink.record_fields(Kind.SERVER_FOUND, of=world.variant, server=server)
+        watch = Watch(self.timeline)
+        await Conductor(self.plan, world, controller.sink, watch, self.script).conduct()
+        await world.end()
+        world.raise_failure()
+
+    def _world(self, controller: SimHost) -> SimWorld:
+        request = self.request
+        self.model = RedisModel(self.kernel.now_us, epoch_us=seams.EPOCH_US)
+        self.network = network = Network(self.kernel, self.model, self.tape)
+        host = f"{request.variant}/redis"
+        server = SimServer(host, self.kernel, self.model, network, controller.sink)
+        client = functools.partial(make_client, network)
+        program = Program(self.plan, request.patch, client, request.app)
+        return SimWorld(request.variant, self.plan, self.kernel, self.log, program, server, network)
+
+    def _record_beginning(self, journal: HostSink) -> None:
+        journal.record_fields(
+            Kind.RUN_BEGAN,
+            run=f"{self.plan.plan}-{self.plan.seed}",
+            plan=self.plan.plan,
+            world="sim",
+            seed=self.plan.seed,
+            variants=[self.request.variant],
+        )
+
+    def _stuck(self, stuck: Stuck, journal: HostSink) -> None:
+        self.ended, self.reason = stuck.kind, str(stuck)
+        journal.muted = False
+        if stuck.kind == LIMIT:
+            journal.record_fields(Kind.LIMIT_REACHED, limit=self.reason, of=self.request.variant)
+        else:
+            self.stacks = "\n".join(
+                host.stacks() for host in self.kernel.hosts.values() if not host.gone
+            )
+
+    def _result(self) -> SimResult:
+        entries = dict(self.tape.entries)
+        return SimResult(
+            history=History(self.log.events),
+            timeline=self.timeline,
+            digest=self.log.digest(),
+            decisions=self.script.decisions + len(entries),
+            tape=entries,
+            steps=self.kernel.steps,
+            virtual_us=self.kernel.time_us,
+            ended=self.ended,
+            reason=self.reason,
+            stacks=self.stacks,
+        )
+
+    def dispose(self) -> None:
+        """Unwind what still stands somewhere, so that nothing of it speaks up later."""
+        if self.network is not None:
+            self.network.close()
+        for host in self.kernel.hosts.values():
+            host.dispose()
+
+
+@dataclass
+class Counted:
+    """A script that counts what was taken from it.
+
+    Attributes:
+        decisions: enqueues and injections so far.
+    """
+
+    script: Script
+    decisions: int = 0
+
+    def enqueues(self) -> Iterator[tuple[int, Enqueue]]:
+        for one in self.script.enqueues():
+            self.decisions += 1
+            yield one
+
+    def injections(self, fault: int) -> tuple[int, ...]:
+        times = self.script.injections(fault)
+        self.decisions += len(times)
+        return times
+
+
+@dataclass
+class Watch:
+    """What the fold says so far (`chaos.run.Watch`)."""
+
+    timeline: Timeline
+    phase: str = ""
+    until_us: int = field(default=0)
+
+    def idle_since(self, asked_us: int) -> bool:
+        depth = self.timeline.depth
+        if depth is None or depth.t_us < asked_us or self.timeline.attempts.alive_count():
+            return False
+        return depth.queued == depth.active == depth.incomplete == 0
+
+    def entered(self, phase: str, until_us: int) -> None:
+        self.phase, self.until_us = phase, until_us
+
+
+def _with_seed(plan: Plan, seed: int) -> Plan:
+    return plan if plan.seed == seed else plan.model_copy(update={"seed": seed})
+
+
+def _longest_us(plan: Plan) -> int:
+    """More than the phases of a plan can take."""
+    return 2 * (plan.duration_us + plan.drain_us) + MARGIN_US

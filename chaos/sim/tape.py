@@ -34,6 +34,9 @@ class Tape(Protocol):
     def choose(self, name: Name, n: int) -> int:
         """One of `n` possibilities, from 0 to n - 1; the first is the default."""
 
+    def happens(self, name: Name, share: float) -> bool:
+        """Whether something happens that happens in `share` of all cases; no is the default."""
+
     def draw_fraction(self, name: Name) -> float:
         """From 0 (included) to 1 (not included); one half is the default."""
 
@@ -64,6 +67,13 @@ class DrawnTape:
             self.entries[text] = chosen
         return chosen
 
+    def happens(self, name: Name, share: float) -> bool:
+        text = key_of(name)
+        happens = self._number(text) % FRACTION_PARTS < share * FRACTION_PARTS
+        if happens:
+            self.entries[text] = 1
+        return happens
+
     def draw_fraction(self, name: Name) -> float:
         text = key_of(name)
         parts = self._number(text) % FRACTION_PARTS
@@ -89,6 +99,9 @@ class FixedTape:
 
     def choose(self, name: Name, n: int) -> int:
         return min(self._look_up(key_of(name), 0), n - 1)
+
+    def happens(self, name: Name, share: float) -> bool:
+        return bool(self._look_up(key_of(name), 0))
 
     def draw_fraction(self, name: Name) -> float:
         return min(self._look_up(key_of(name), _HALF), FRACTION_PARTS - 1) / FRACTION_PARTS

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import asyncio
 import ctypes
+import functools
 import inspect
 import logging
 import os
@@ -22,7 +23,7 @@ import platform
 import signal
 import sys
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import redis
 import saq
@@ -40,7 +41,7 @@ from .config import (
     whole,
 )
 from .events import Kind
-from .recorder import Recorder
+from .recorder import Recorder, Sink
 
 STARTUP_FAILED = 4
 INTERRUPTED = 130
@@ -76,7 +77,7 @@ def _run(config: Config) -> None:
         settings = _settings(config)
         asyncio.set_event_loop(loop)  # an app that calls asyncio.run() has taken it away
         logging.basicConfig(level=logging.WARNING)  # does nothing if the app has set logging up
-        run = _run_worker if config.role == "worker" else _run_producer
+        run = run_worker if config.role == "worker" else _run_producer
         loop.run_until_complete(run(config, settings, recorder))
     finally:
         recorder.close()
@@ -100,12 +101,24 @@ def _settings(config: Config) -> dict[str, Any]:
 # --- the worker -----------------------------------------------------------------------------------
 
 
-async def _run_worker(config: Config, settings: dict[str, Any], recorder: Recorder) -> None:
+class Events(Sink, Protocol):
+    """Where a host's events go: its recorder, or the simulator's list."""
+
+    def record_fields(self, kind: int, job: str = "", attempt: int = 0, **fields: Any) -> None:
+        """Append one of the rarer events, field by field."""
+
+
+async def run_worker(config: Config, settings: dict[str, Any], recorder: Events) -> None:
+    """A worker's life in the running loop, in both worlds.
+
+    Raises:
+        HostError: it cannot be made, or does not start.
+    """
     worker = make_worker(config, settings)
     queue = worker.queue
-    told_to_stop = _hear_signals()
+    told_to_stop = hear_signals()
     recorder.record_fields(Kind.HOST_BEGAN, **_what_runs(config, worker))
-    probe.install_worker(worker, recorder, config.salt)
+    probe.PROCESS.set(probe.install_worker(worker, recorder, config.salt))
     app.mark_keys(queue, config.mark)
     await queue.connect()
     try:
@@ -114,8 +127,8 @@ async def _run_worker(config: Config, settings: dict[str, Any], recorder: Record
     except Exception as error:
         raise HostError(f"the worker did not start: {describe_with_place(error)}") from error
     finally:
-        await _disconnect(queue)
-    _record_end(queue, recorder)
+        await disconnect(queue)
+    record_end(queue, recorder)
 
 
 def make_worker(config: Config, settings: dict[str, Any]) -> Any:
@@ -156,6 +169,7 @@ def _overrides(config: Config, settings: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in overrides.items() if value is not None}
 
 
+@functools.cache
 def _arguments_of(worker_class: type[Any]) -> frozenset[str]:
     """What the class and, as long as they take `**kwargs`, its bases can be given by name."""
     names: list[str] = []
@@ -172,7 +186,7 @@ def _arguments_of(worker_class: type[Any]) -> frozenset[str]:
 def _what_runs(config: Config, worker: Any) -> dict[str, Any]:
     deadline = getattr(worker, "_cancellation_hard_deadline_s", DEADLINE_S_DEFAULT)
     return {
-        **_process(config),
+        **what_process(config),
         "worker_id": str(worker.id),
         "patch": config.patch,
         "concurrency": worker.concurrency,
@@ -185,25 +199,33 @@ def _what_runs(config: Config, worker: Any) -> dict[str, Any]:
 # --- the producer ---------------------------------------------------------------------------------
 
 
-async def _run_producer(config: Config, settings: dict[str, Any], recorder: Recorder) -> None:
+async def _run_producer(config: Config, settings: dict[str, Any], recorder: Events) -> None:
     queue = settings["queue"]
-    told_to_stop = _hear_signals()
-    recorder.record_fields(Kind.HOST_BEGAN, **_process(config))
-    probe.install_queue(queue, recorder, config.salt)
+    told_to_stop = hear_signals()
+    recorder.record_fields(Kind.HOST_BEGAN, **what_process(config))
+    made = await make_producer(config, settings, recorder)
+    try:
+        await made.serve(told_to_stop)
+    finally:
+        await disconnect(queue)
+    record_end(queue, recorder)
+
+
+async def make_producer(
+    config: Config, settings: dict[str, Any], recorder: Events
+) -> producer.Producer:
+    """A producer on its probed and connected queue."""
+    queue = settings["queue"]
+    probe.PROCESS.set(probe.install_queue(queue, recorder, config.salt))
     app.mark_keys(queue, config.mark)
     await queue.connect()
-    functions = app.function_names(settings)
-    try:
-        await producer.Producer(queue, recorder, functions, config.mark).serve(told_to_stop)
-    finally:
-        await _disconnect(queue)
-    _record_end(queue, recorder)
+    return producer.Producer(queue, recorder, app.function_names(settings), config.mark)
 
 
 # --- both -----------------------------------------------------------------------------------------
 
 
-def _hear_signals() -> asyncio.Event:
+def hear_signals() -> asyncio.Event:
     """Set once SIGTERM or SIGINT comes: a process that has said that it is up ends in good order.
 
     saq's own handlers take its place at the beginning of `worker.start()`. The event loop gives a
@@ -215,7 +237,8 @@ def _hear_signals() -> asyncio.Event:
     return told_to_stop
 
 
-def _process(config: Config) -> dict[str, Any]:
+def what_process(config: Config) -> dict[str, Any]:
+    """The fields of a host-began event that every host has."""
     return {
         "role": config.role,
         "pid": os.getpid(),
@@ -225,7 +248,8 @@ def _process(config: Config) -> dict[str, Any]:
     }
 
 
-def _record_end(queue: Any, recorder: Recorder) -> None:
+def record_end(queue: Any, recorder: Events) -> None:
+    """The last record: what the queue itself counted."""
     recorder.record_fields(
         Kind.HOST_ENDED,
         complete=queue.complete,
@@ -235,7 +259,7 @@ def _record_end(queue: Any, recorder: Recorder) -> None:
     )
 
 
-async def _disconnect(queue: Any) -> None:
+async def disconnect(queue: Any) -> None:
     """As saq's own start does it, but a server that is gone or frozen does not hold us up."""
     try:
         await asyncio.wait_for(queue.disconnect(), DISCONNECT_S_MAX)

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from contextvars import ContextVar
 from typing import Any
 
 from . import calls, functions
@@ -29,6 +30,8 @@ from .state import ATTEMPT, HOST, Probe
 CONTEXTS = "job_task_contexts"
 _PROBE = "_saq_chaos_probe"
 _LOGGER = logging.getLogger("saq")
+# The one probe of a simulated process, which shares a real one with others; unset in a real one.
+PROCESS: ContextVar[Probe | None] = ContextVar("saq_chaos_process", default=None)
 
 
 def install_queue(queue: Any, sink: Sink, salt: str) -> Probe:
@@ -241,7 +244,7 @@ def _watch_log(probe: Probe) -> None:
         error = record.exc_info[1] if record.exc_info else None
         if record.levelno >= logging.ERROR and error is not None:
             attempt = ATTEMPT.get()
-            host = attempt.probe if attempt is not None else HOST.get()
+            host = attempt.probe if attempt is not None else HOST.get() or PROCESS.get()
             if host is None or host is probe:
                 probe.report(error, "log", attempt)
         return True

@@ -31,7 +31,6 @@ from .app import marked
 from .config import describe, redact, whole
 from .events import Kind
 from .job_states import UNREADABLE, read_states
-from .recorder import Recorder
 
 COMMANDS_MAX = 512
 LINE_SIZE_MAX = 64 << 20
@@ -50,13 +49,13 @@ class Producer:
 
     Args:
         queue: a connected RedisQueue, probed.
-        recorder: where the answers and what an inspection saw are recorded.
+        recorder: where the answers and what an inspection saw are recorded (`record_fields`).
         functions: the names of the functions that can be enqueued.
         mark: what job keys begin with (`chaos.worker.app.mark_keys`).
     """
 
     def __init__(
-        self, queue: Any, recorder: Recorder, functions: tuple[str, ...], mark: str = ""
+        self, queue: Any, recorder: Any, functions: tuple[str, ...], mark: str = ""
     ) -> None:
         self._queue = queue
         self._recorder = recorder
@@ -106,14 +105,21 @@ class Producer:
             await asyncio.wait(late, timeout=STOP_S_MAX)
 
     async def _carry_out(self, line: bytes) -> None:
-        call = 0
         try:
             command = json.loads(line)
             if not isinstance(command, dict) or not isinstance(command.get("call"), int):
                 raise ValueError(
                     f"no command: {line[:200]!r} is no object with a `do` and a `call`"
                 )
-            call = command["call"]
+        except (ValueError, RecursionError) as error:
+            self._answer(0, describe(error))
+            return
+        await self.carry_out(command)
+
+    async def carry_out(self, command: dict[str, Any]) -> None:
+        """Carry out one command, and record its answer, whatever comes of it."""
+        call = command["call"]
+        try:
             await self._do(command)
         except asyncio.CancelledError:
             self._answer(call, "not finished: the producer ended")
@@ -160,7 +166,8 @@ class Producer:
         await self._queue.redis.delete(self._queue._sweep)
         wait_s = max(wait_us / 1_000_000, WAIT_S_MIN)
         arguments = {"lock": SWEEP_LOCK_S, "abort": wait_s}
-        known = inspect.signature(type(self._queue).sweep).parameters
+        kind: Any = type(self._queue)
+        known = _sweep_takes(kind)
         await self._queue.sweep(**{k: v for k, v in arguments.items() if k in known})
 
     async def _abort(self, key: str) -> None:
@@ -185,6 +192,11 @@ class Producer:
             self._recorder.record_fields(Kind.JOB_STATE, **dataclasses.asdict(state))
         if unreadable:
             raise ValueError(f"{len(unreadable)} unreadable records, first {unreadable[0]}")
+
+
+@functools.cache
+def _sweep_takes(queue_class: Any) -> tuple[str, ...]:
+    return tuple(inspect.signature(queue_class.sweep).parameters)
 
 
 def _job_options(options: dict[str, Any]) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from chaos.event import CallReturned, Event
 KEYS_MAX = 10_000
 
 
-class LiveKeys:
+class JobKeys:
     """Keys of jobs that are queued, scheduled or running, the oldest first.
 
     Args:
