@@ -37,6 +37,7 @@ from chaos.verdict import (
 
 FINDINGS_KEPT = 20
 ALWAYS_SHOWN = ("slot_collisions",)
+_NEVER_MET = "the danger was never met"
 
 
 class Judged(NamedTuple):
@@ -127,7 +128,7 @@ def _judge_variant(plan: Plan, timeline: Timeline, checkers: list[Checker]) -> V
         exposures=exposures,
         thresholds=limits,
         counters=counters,
-        reasons=(*_reasons(promises, exposures, limits), *incomplete),
+        reasons=(*reasons(promises, exposures, limits), *incomplete),
         incomplete=incomplete,
         server=timeline.server,
         first_key_error_us=_first_key_error_us(timeline),
@@ -141,8 +142,18 @@ def _outcome(judgement: Judgement, exposure: str) -> tuple[Outcome, str]:
     if judgement.unknown:
         return Outcome.UNKNOWN, judgement.unknown
     if not judgement.exposure:
-        return Outcome.UNKNOWN, f"the danger was never met: no {_spoken(exposure)}"
+        return Outcome.UNKNOWN, unmet(exposure)
     return Outcome.VALID, ""
+
+
+def unmet(exposure: str) -> str:
+    """The reason of a promise that nothing put at risk."""
+    return f"{_NEVER_MET}: no {_spoken(exposure)}"
+
+
+def is_unmet(promise: PromiseVerdict) -> bool:
+    """Whether nothing put the promise at risk, and it could have been judged otherwise."""
+    return promise.outcome is Outcome.UNKNOWN and promise.reason.startswith(_NEVER_MET)
 
 
 def _kinds(findings: Iterable[Finding]) -> dict[str, int]:
@@ -179,11 +190,12 @@ def _incomplete(timeline: Timeline) -> Iterable[str]:
             yield f"fault {fault} did not go as planned: {window.healed.error}"
 
 
-def _reasons(
+def reasons(
     promises: tuple[PromiseVerdict, ...],
     exposures: tuple[ExposureVerdict, ...],
     limits: tuple[ThresholdVerdict, ...],
 ) -> Iterable[str]:
+    """Why an outcome is not VALID, one sentence each."""
     for promise in promises:
         if promise.outcome is Outcome.INVALID:
             yield f"{promise.promise} was broken {times(promise.count)} ({kinds(promise.kinds)})"

@@ -23,7 +23,7 @@ from chaos.cli import output
 from chaos.cli.params import closest
 from chaos.errors import SaqChaosError
 
-VERBS = ("soak", "check", "validate", "list", "doctor", "clean", "bench")
+VERBS = ("soak", "explore", "check", "validate", "list", "doctor", "clean", "bench")
 EXIT_FAULT_OF_OURS = 4
 EXIT_INTERRUPTED = 130
 

@@ -134,6 +134,12 @@ class Child:
                 last = answer
         return last
 
+    def kill(self) -> None:
+        """Kill the process, from any thread: whoever reads from it is told that it ended."""
+        process = self._process
+        if process is not None:
+            process.kill()
+
     def close(self) -> None:
         """End the process. No error if there is none."""
         process, self._process = self._process, None
