@@ -61,8 +61,8 @@ _REDIS_6 = ("redis==6.4.0",)
 _REDIS_7 = ("redis==7.4.1",)
 
 # What the simulator needs beside saq: the extra `sim` of pyproject.toml, pinned.
-SIM_MODULES = ("pydantic", "msgspec", "yaml", "lupa.lua51")
-_SIM = ("pydantic==2.14.4", "msgspec==0.23.0", "pyyaml==6.0.4", "lupa==2.8")
+SIM_MODULES = ("pydantic", "msgspec", "yaml", "greenlet", "lupa.lua51")
+_SIM = ("pydantic==2.14.4", "msgspec==0.23.0", "pyyaml==6.0.4", "greenlet==3.5.6", "lupa==2.8")
 _MARKER = "saq-chaos.json"
 _ENTRY_FORMAT = 1
 
