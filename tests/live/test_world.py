@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from redis.asyncio import Redis
 
+from chaos import saq_settings
 from chaos.environments import Environment
 from chaos.errors import HostFailed, ServerFailed, UsageError
 from chaos.event import (
@@ -200,7 +201,7 @@ async def test_a_redis_that_dies_unasked_fails_the_world_with_its_log(worlds: Wo
 async def test_a_worker_that_does_not_come_up_is_named_with_what_it_printed(
     worlds: Worlds, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Orders, "_timers", lambda self, own: {"sweep": 0.5})
+    monkeypatch.setattr(saq_settings, "_timers", lambda workers, own: {"sweep": 0.5})
     with pytest.raises(HostFailed) as error:
         async with worlds.open():
             pytest.fail("the world came up")
