@@ -88,7 +88,9 @@ class Away:
     def on_reply(self, passing: Passing, dice: Dice) -> Fate:
         if not self.which.takes(passing, dice):
             return PASS
-        return _HOLD if self.silent else _CUT
+        if self.silent:
+            return _HOLD
+        return PASS if passing.command == CONNECT else _CUT
 
 
 @dataclass(frozen=True, slots=True)

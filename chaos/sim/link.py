@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, Protocol, TypeAlias
 
 Args: TypeAlias = tuple[bytes, ...]
+ADDRESS = ("127.0.0.1", 6379)  # of the server, as asyncio's error messages name it
 Held: TypeAlias = tuple[
     tuple[str | int, ...], tuple[str, ...], Callable[..., None], tuple[Any, ...]
 ]
@@ -158,7 +159,7 @@ class Link:
         self._closing = True
         self._wire.hang_up(self)
         if self._loop is not None and not self._gone and not self._loop.is_closed():
-            self._loop.call_soon(self._lost)
+            self._loop.call_soon(self._closed_here)
 
     async def wait_closed(self) -> None:
         """Return once this end is closed."""
@@ -176,7 +177,9 @@ class Link:
 
     def refused(self) -> None:
         """Nobody listens."""
-        self._error = ConnectionRefusedError(errno.ECONNREFUSED, "Connect call failed")
+        self._error = ConnectionRefusedError(
+            errno.ECONNREFUSED, f"Connect call failed {ADDRESS}"
+        )
         self._gone = True
         self._wake()
 
@@ -217,9 +220,14 @@ class Link:
         if self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(None)
 
+    def _closed_here(self) -> None:
+        if not self._gone:
+            self._eof = True
+            self._lost()
+
     def _lost(self) -> None:
-        """The transport is gone."""
-        self._gone = self._eof = True
+        """The transport is gone. After a reset the stream has an error, and no end."""
+        self._gone = True
         self._wake()
         if self._closed is not None and not self._closed.done():
             self._closed.set_result(None)

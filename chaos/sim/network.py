@@ -86,6 +86,7 @@ class Network:
         self._model = model
         self._tape = tape
         self._rules = Rules()
+        self._ruled = False
         self._links: dict[str, Link] = {}
         self._opened: dict[str, int] = {}
         self._dirty: list[Link] = []
@@ -116,12 +117,14 @@ class Network:
 
     def add_rule(self, rule: Rule) -> int:
         """Let a rule stand for every message that is sent from now on; its handle."""
+        self._ruled = True
         return self._rules.add(rule)
 
     def remove_rule(self, handle: int) -> None:
         """End a rule; what it alone held is sent now. No error if it does not stand."""
         if not self._rules.remove(handle):
             return
+        self._ruled = bool(self._rules)
         for link in self.links():
             requests, link.held_requests = link.held_requests, []
             replies, link.held_replies = link.held_replies, []
@@ -181,7 +184,7 @@ class Network:
 
     def request(self, link: Link, commands: list[Args]) -> None:
         """Send commands, in one piece."""
-        names = tuple(args[0].decode().upper() for args in commands) if self._rules else ()
+        names = tuple(args[0].decode().upper() for args in commands) if self._ruled else ()
         name = self._next_request(link)
         self._send(link, name, names, self._arrive_commands, (link, commands))
 
@@ -203,11 +206,14 @@ class Network:
         args: tuple[Any, ...],
     ) -> None:
         """Decide what becomes of a request, and let it arrive with its fates."""
-        fates = self._decide(self._rules.on_request, link, name, names) if self._rules else ()
-        if link.held_requests or _is_held(fates):
-            link.held_requests.append((name, names, arrive, args))
-            return
-        at_us = self._kernel.now_us() + self._tape.draw_latency_us(name) + _delay_us(fates)
+        at_us = self._kernel.now_us() + self._tape.draw_latency_us(name)
+        fates: tuple[Fate, ...] = ()
+        if self._ruled or link.held_requests:
+            fates = self._decide(self._rules.on_request, link, name, names)
+            if link.held_requests or _is_held(fates):
+                link.held_requests.append((name, names, arrive, args))
+                return
+            at_us += _delay_us(fates)
         link.sent_us = max(link.sent_us, at_us)
         self._kernel.call_at(link.sent_us, None, arrive, *args, fates)
 
@@ -301,11 +307,11 @@ class Network:
     def _flush(self, link: Link) -> None:
         replies, link.outbox = link.outbox, []
         asked = link.asked
-        names = [asked.popleft() if asked else b"" for _ in replies]
-        shown: tuple[str, ...] = ()
-        if self._rules:
-            shown = tuple(name.decode().upper() if name else PUSH for name in names)
-        self._answer(link, self._next_reply(link), shown, link.receive, (replies,))
+        answered = [asked.popleft() if asked else b"" for _ in replies]
+        names: tuple[str, ...] = ()
+        if self._ruled:
+            names = tuple(name.decode().upper() if name else PUSH for name in answered)
+        self._answer(link, self._next_reply(link), names, link.receive, (replies,))
 
     def _next_reply(self, link: Link) -> Name:
         link.answered += 1
@@ -322,14 +328,16 @@ class Network:
         """Decide what becomes of what the server sends, and let it arrive."""
         if link.broken or link.abandoned:
             return
-        fates = self._decide(self._rules.on_reply, link, name, names) if self._rules else ()
-        if link.held_replies or _is_held(fates):
-            link.held_replies.append((name, names, arrive, args))
-            return
-        if any(fate.outcome is not Outcome.PASS for fate in fates):
-            self._break(link)
-            return
-        at_us = self._kernel.now_us() + self._tape.draw_latency_us(name) + _delay_us(fates)
+        at_us = self._kernel.now_us() + self._tape.draw_latency_us(name)
+        if self._ruled or link.held_replies:
+            fates = self._decide(self._rules.on_reply, link, name, names)
+            if link.held_replies or _is_held(fates):
+                link.held_replies.append((name, names, arrive, args))
+                return
+            if any(fate.outcome is not Outcome.PASS for fate in fates):
+                self._break(link)
+                return
+            at_us += _delay_us(fates)
         link.answered_us = max(link.answered_us, at_us)
         self._kernel.call_at(link.answered_us, None, arrive, *args)
 

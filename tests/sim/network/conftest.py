@@ -1,0 +1,49 @@
+"""Runs scripts of `scenarios/` in simulator environments, once for each variant of a session."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chaos.environments import Environment
+
+ROOT = Path(__file__).parents[3]
+SCENARIOS = Path(__file__).parent / "scenarios"
+SECONDS = 90
+
+Scenarios = Callable[[str, str], Any]
+_RESULTS: dict[tuple[str, str], Any] = {}
+
+
+@pytest.fixture
+def scenarios(
+    request: pytest.FixtureRequest, sim_environment: Callable[[str], Environment]
+) -> Scenarios:
+    """`scenarios("clients", "stock@0.26.4")`: what the script printed in that environment."""
+
+    def results(script: str, variant: str) -> Any:
+        if (script, variant) not in _RESULTS:
+            url = request.getfixturevalue("redis_server").url
+            _RESULTS[script, variant] = _run(sim_environment(variant), script, url)
+        return _RESULTS[script, variant]
+
+    return results
+
+
+def _run(environment: Environment, script: str, url: str) -> Any:
+    done = subprocess.run(
+        [str(environment.python), "-W", "error", str(SCENARIOS / f"{script}.py"), url],
+        env={**os.environ, **environment.env, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+        check=False,
+    )
+    assert done.returncode == 0, f"{script} failed:\n{done.stderr}"
+    return json.loads(done.stdout.splitlines()[-1])
