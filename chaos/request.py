@@ -17,6 +17,7 @@ from typing import Literal, Protocol
 from urllib.parse import urlsplit
 
 from chaos.plan import App, Plan
+from chaos.script import Script
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +33,8 @@ class SoakRequest:
         allow_external: the second "yes" that a Redis of somebody else's needs.
         metrics_port: where Prometheus may scrape during the run (0: a free port), or none.
         world: where the plan runs.
+        script: what happens when; none: drawn from the plan.
+        repeat: the command line that makes this run again, where `soak` alone would not.
     """
 
     plan: Plan
@@ -42,6 +45,8 @@ class SoakRequest:
     allow_external: bool = False
     metrics_port: int | None = None
     world: Literal["live"] = "live"
+    script: Script | None = None
+    repeat: str = ""
 
     @property
     def application(self) -> str | None:
@@ -54,6 +59,8 @@ class SoakRequest:
 
         A password in the URL is left out: it comes from the variable SAQCHAOS_REDIS_URL then.
         """
+        if self.repeat:
+            return self.repeat
         words = ["saq-chaos", "soak", str(plan_file)]
         if self.app:
             words += ["--app", self.app]

@@ -225,7 +225,7 @@ class _Soak:
             self._record_server(world)
             await together.wait()
             watch = _Watch(self, build.label)
-            await Conductor(self.plan, world, self.journal, watch).conduct()
+            await Conductor(self.plan, world, self.journal, watch, self.request.script).conduct()
             self.progress[build.label] = _Progress("ending", self.clock.now_us() + 10 * SECOND_US)
         self.progress[build.label] = _Progress("done", self.clock.now_us())
         self.observer.phase(build.label, "done")

@@ -15,7 +15,7 @@ import msgspec
 
 from chaos.clock import MILLISECOND_US, SECOND_US, format_duration
 from chaos.explore.rerun import Candidate
-from chaos.plan import Fault, FaultSpec, Plan, Workers
+from chaos.plan import Body, Fault, FaultSpec, Plan, SameKey, Workers
 from chaos.script import FixedScript, Injection, TimedEnqueue
 
 Tape = Mapping[str, int]
@@ -116,14 +116,14 @@ def _with_workers(candidate: Candidate, **changes: int) -> Candidate:
 
 def shorter(candidate: Candidate, found_us: int) -> Iterator[Candidate]:
     """SAFETY ends with the script's last step, or soon after the finding, in round numbers."""
-    last_us = max(_times(candidate.script), default=0)
+    last_us = max(times(candidate.script), default=0)
     for at_us in (last_us, found_us):
         duration_us = _rounded_up(at_us + 1)
         if duration_us < candidate.plan.duration_us:
             yield with_plan(candidate, duration_us=duration_us)
 
 
-def _times(script: FixedScript) -> list[int]:
+def times(script: FixedScript) -> list[int]:
     """When something happens in it."""
     return [
         *(one.at_us for one in script.timed_enqueues),
@@ -205,27 +205,37 @@ def rounder(candidate: Candidate, place: int) -> Iterator[Candidate] | None:
     place -= 1
     if place < len(enqueues):
         at_us = enqueues[place].at_us
-        return (_with_enqueue(candidate, place, at_us=one) for one in _near(at_us))
+        return (_lasting(_with_enqueue(candidate, place, at_us=one)) for one in _near(at_us))
     place -= len(enqueues)
     if place < len(injections):
         return (
-            with_injections(
-                candidate,
-                (
-                    *injections[:place],
-                    Injection(one, injections[place].fault),
-                    *injections[place + 1 :],
-                ),
-            )
+            _lasting(with_injections(candidate, _moved(injections, place, one)))
             for one in _near(injections[place].at_us)
         )
     return None
 
 
+def _moved(injections: tuple[Injection, ...], place: int, at_us: int) -> tuple[Injection, ...]:
+    """Injection number `place` at another time."""
+    return (
+        *injections[:place],
+        Injection(at_us, injections[place].fault),
+        *injections[place + 1 :],
+    )
+
+
+def _lasting(candidate: Candidate) -> Candidate:
+    """SAFETY goes on until after the script's last step."""
+    duration_us = _rounded_up(max(times(candidate.script)) + 1)
+    if duration_us <= candidate.plan.duration_us:
+        return candidate
+    return with_plan(candidate, duration_us=duration_us)
+
+
 def _from_zero(candidate: Candidate) -> Iterator[Candidate]:
     """The whole script earlier, so that its first step is at 0."""
     script = candidate.script
-    first_us = min(_times(script), default=0)
+    first_us = min(times(script), default=0)
     if first_us:
         moved = {
             "timed_enqueues": tuple(_earlier(one, first_us) for one in script.timed_enqueues),
@@ -240,12 +250,13 @@ def _earlier(one: Any, by_us: int) -> Any:
 
 def _near(time_us: int) -> Iterator[int]:
     """Rounder times near this one, the roundest first; none if it is as round as it can be."""
+    far_us = max(time_us // 4, 5 * MILLISECOND_US)
     for step_us in STEPS_US:
         if time_us % step_us == 0:
             return
-        near_us = (time_us + step_us // 2) // step_us * step_us
-        if abs(near_us - time_us) <= max(time_us // 4, 5 * MILLISECOND_US):
-            yield near_us
+        below_us = time_us // step_us * step_us
+        near = sorted((below_us, below_us + step_us), key=lambda one_us: abs(one_us - time_us))
+        yield from (one_us for one_us in near if abs(one_us - time_us) <= far_us)
 
 
 def _round(time_us: int) -> int:
@@ -256,27 +267,61 @@ def _round(time_us: int) -> int:
 
 
 def plainer_plan(candidate: Candidate) -> Iterator[Candidate]:
-    """A plan whose faults are the injected ones, `at` their times: it says what happens."""
+    """A plan that says what happens: faults `at` the times of the script, and its bodies alone."""
     injections = candidate.script.timed_injections
-    used = [
-        fault
-        for fault in range(len(candidate.plan.faults))
-        if any(one.fault == fault for one in injections)
-    ]
-    faults = tuple(
-        _at_times(
-            candidate.plan.faults[fault], [one.at_us for one in injections if one.fault == fault]
-        )
-        for fault in used
-    )
+    used = sorted({one.fault for one in injections})
+    faults = tuple(candidate.plan.faults[fault] for fault in used)
     moved = tuple(Injection(one.at_us, used.index(one.fault)) for one in injections)
-    plainer = with_injections(with_plan(candidate, faults=faults), moved)
-    if plainer != candidate:
-        yield plainer
+    fewer = with_injections(with_plan(candidate, faults=faults), moved)
+    fewer = replace(fewer, plan=at_times(fewer.plan, fewer.script))
+    workload = _workload(candidate)
+    plainer = (with_plan(fewer, workload=workload), fewer, with_plan(candidate, workload=workload))
+    yield from (one for one in plainer if one != candidate)
 
 
-def _at_times(spec: Fault, times_us: Sequence[int]) -> FaultSpec:
-    """The same fault at these times."""
+def _workload(candidate: Candidate) -> Any:
+    """The workload that has no more bodies and keys than the script; an app's stays."""
+    workload = candidate.plan.workload
+    if not isinstance(workload, SameKey):
+        return workload
+    commands = [one.command for one in candidate.script.timed_enqueues]
+    bodies = [body for command in commands for body in command.kwargs.get("bodies", [])]
+    changes: dict[str, Any] = {
+        "keys": len({command.key for command in commands}),
+        "bodies": tuple(dict.fromkeys(map(_as_spec, bodies))) or workload.bodies,
+    }
+    if not any(command.scheduled_in_us for command in commands):
+        changes["scheduled_share"] = 0.0
+    kept = workload.model_dump(mode="json", by_alias=True, exclude_unset=True)
+    kept = {key: value for key, value in kept.items() if key not in ("scheduled_ahead", "bodies")}
+    plain = (
+        SameKey.model_validate_json(json.dumps(kept)) if "scheduled_share" in changes else workload
+    )
+    return plain.model_copy(update=changes)
+
+
+def _as_spec(body: dict[str, Any]) -> Body:
+    """A body of a job as a plan writes it."""
+    texts = {
+        key.removesuffix("_us"): format_duration(value) if key.endswith("_us") else value
+        for key, value in body.items()
+    }
+    return Body.model_validate_json(json.dumps(texts))
+
+
+def at_times(plan: Plan, script: FixedScript) -> Plan:
+    """The plan whose faults come `at` the times of a script. What that never injects stays."""
+    faults = [
+        _at_times(spec, [one.at_us for one in script.timed_injections if one.fault == fault])
+        for fault, spec in enumerate(plan.faults)
+    ]
+    return plan.model_copy(update={"faults": tuple(faults)})
+
+
+def _at_times(spec: Fault, times_us: Sequence[int]) -> FaultSpec | Fault:
+    """The same fault at these times; without any it stays as it is."""
+    if not times_us:
+        return spec
     data = spec.model_dump(mode="json", by_alias=True, exclude_unset=True)
     data = {key: value for key, value in data.items() if key not in ("every", "jitter", "after")}
     data["at"] = [format_duration(one_us) for one_us in sorted(dict.fromkeys(times_us))]

@@ -51,6 +51,7 @@ class FoundHere(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         promise: the promise that it breaks.
         kind: the checker's word for it.
         line: file, line and function in saq, for an error of saq's own.
+        at_us: when its last evidence was there, from the start of SAFETY.
         events: numbers of the events that prove it, in the run's history.
     """
 
@@ -59,6 +60,7 @@ class FoundHere(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     message: str
     line: str = ""
     job: str = ""
+    at_us: int = 0
     events: tuple[int, ...] = ()
 
 
@@ -116,7 +118,7 @@ def read(path: Path) -> Failure:
     Raises:
         UsageError: it cannot be read, is no failure file, or was written in another format.
     """
-    path = path / FILE if path.is_dir() else path
+    path = file_of(path)
     try:
         raw = path.read_bytes()
     except OSError as error:
@@ -132,6 +134,11 @@ def read(path: Path) -> Failure:
         place = ".".join(map(str, first["loc"]))
         raise UsageError(f"{path}: its plan is wrong at {place}: {first['msg']}") from error
     return failure
+
+
+def file_of(path: Path) -> Path:
+    """The failure file that a path means: itself, or the one in a run directory."""
+    return path / FILE if path.is_dir() else path
 
 
 def _check_form(path: Path, raw: bytes) -> None:
@@ -159,6 +166,11 @@ def _check_form(path: Path, raw: bytes) -> None:
 def _writer(data: dict[str, Any]) -> str:
     versions = data["versions"]
     return str(versions.get("saq_chaos", "unknown")) if isinstance(versions, dict) else "unknown"
+
+
+def history_path(path: Path) -> Path:
+    """Where the history of a failure file is kept: beside it."""
+    return path.with_name(f"{path.stem}.history.jsonl")
 
 
 def differences(found: Versions, here: Versions) -> tuple[str, ...]:

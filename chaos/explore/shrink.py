@@ -25,6 +25,7 @@ from chaos.explore.rerun import Candidate, Rerun, RerunResult, Sight, Wanted, de
 RERUNS = 200
 RERUNS_MIN = 3  # the first, and two at the end
 ROUNDS_MAX = 10
+POLISHED = 2  # walks over all times: one that is moved can let another one be round
 VERIFIED = 2  # reruns at the end that must give one digest
 
 Progress = Callable[[str], None]
@@ -61,6 +62,7 @@ def shrink(
     wanted: Wanted,
     rerun: Rerun,
     *,
+    known: RerunResult | None = None,
     limit: int = RERUNS,
     progress: Progress = lambda _: None,
 ) -> Shrunk:
@@ -70,6 +72,7 @@ def shrink(
         candidate: the failing run, written out.
         wanted: the finding that must stay.
         rerun: makes one run.
+        known: what `candidate` has just shown, if that is known: saves the longest rerun.
         limit: reruns at most, those that verify the result included.
         progress: told one line when a kind of cut is done.
 
@@ -80,7 +83,7 @@ def shrink(
     if limit < RERUNS_MIN:
         raise UsageError(f"{limit} reruns are too few to shrink with: at least {RERUNS_MIN}")
     shrinker = _Shrinker(wanted, rerun, limit - VERIFIED, progress)
-    shrinker.begin(candidate)
+    shrinker.begin(candidate, known)
     shrinker.guess()
     shrinker.cut_all()
     shrinker.polish()
@@ -104,10 +107,10 @@ class _Shrinker:
         self._before = 0
         self._refused = False  # a cut was left untried, for want of reruns
 
-    def begin(self, candidate: Candidate) -> None:
-        """The first rerun: what is to be shrunk must fail as it is."""
+    def begin(self, candidate: Candidate, known: RerunResult | None) -> None:
+        """The first rerun, unless it is known: what is to be shrunk must fail as it is."""
         self._before = decisions(candidate.script, candidate.tape)
-        if not self.holds(candidate):
+        if not (self._shows(candidate, known) if known else self.holds(candidate)):
             raise UsageError(
                 f"the run does not show what is to be kept ({self._wanted.promise} "
                 f"{self._wanted.kind}): nothing to shrink"
@@ -122,10 +125,15 @@ class _Shrinker:
             self._refused = True
             return False
         self._reruns += 1
-        result = self._rerun(candidate)
+        if self._shows(candidate, self._rerun(candidate)):
+            return True
+        self._failed[key] = None
+        return False
+
+    def _shows(self, candidate: Candidate, result: RerunResult) -> bool:
+        """Whether the finding is in what it gave; if so it is the smallest so far."""
         sight = self._wanted.first_in(result.sights)
         if sight is None:
-            self._failed[key] = None
             return False
         self.current = replace(candidate, tape=_asked_for(candidate.tape, result.tape))
         self.result, self.sight = result, sight
@@ -180,7 +188,8 @@ class _Shrinker:
     def polish(self) -> None:
         """Values that are easier to read, and a plan that says no more than what happens."""
         self._each(cuts.simpler_bodies)
-        self._each(cuts.rounder)
+        for _ in range(POLISHED):
+            self._each(cuts.rounder)
         self._first(cuts.shorter(self.current, self.sight.at_us))
         self._first(cuts.plainer_plan(self.current))
         self._say("rounder values")
