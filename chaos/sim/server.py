@@ -89,5 +89,9 @@ class SimServer:
             self._network.resume_server()
             self.back_us = self._kernel.time_us
 
+    def flush_scripts(self) -> None:
+        """Every script is forgotten."""
+        self._model.script_flush()
+
     def _record(self, kind: Kind, **fields: Any) -> None:
         self._journal.record_fields(kind, target=self.host, **fields)

@@ -26,8 +26,10 @@ from chaos.job_keys import JobKeys
 from chaos.plan import Plan
 from chaos.sim.host import SimHost
 from chaos.sim.kernel import Kernel
+from chaos.sim.links_and_server import LinksAndServer
 from chaos.sim.log import HostSink, Log
 from chaos.sim.network import Network
+from chaos.sim.process import Process
 from chaos.sim.programs import ProducerProcess, Program, run_worker
 from chaos.sim.server import SimServer
 from chaos.worker.events import Kind
@@ -57,40 +59,8 @@ class SimClock:
         await asyncio.sleep(max(0, duration_us) / SECOND_US)
 
 
-class Process:
-    """A host as the world knows it: whether it is up, wanted, and gone."""
-
-    def __init__(self, sim: SimHost, loop: asyncio.AbstractEventLoop) -> None:
-        self.sim = sim
-        self.name = sim.name
-        self.role = sim.role
-        self.expected = False  # whether its end is
-        self.stopping = False
-        self.began: HostBegan | None = None
-        self.works: asyncio.Future[None] = loop.create_future()
-        self.exited: asyncio.Future[None] = loop.create_future()
-        self.producer: ProducerProcess | None = None
-
-    @property
-    def up(self) -> bool:
-        """Whether it has said what it is, and works."""
-        return not self.sim.gone and self.works.done()
-
-    @property
-    def stop_us(self) -> int:
-        """How long it may take to stop after SIGTERM, by what it said itself."""
-        return self.began.grace_us + self.began.deadline_us if self.began is not None else 0
-
-    def hear(self, event: Event) -> None:
-        """One of its own events: a worker works from its first call on."""
-        if isinstance(event, HostBegan):
-            self.began = event
-        if not self.works.done() and (self.role != "worker" or not isinstance(event, HostBegan)):
-            self.works.set_result(None)
-
-
-class SimWorld:
-    """World, Restart, Slots, Keys, Kill, Pause and Server of `chaos.world`, on virtual time.
+class SimWorld(LinksAndServer):
+    """World of `chaos.world` with every capability, on virtual time.
 
     Args:
         variant: the label of the variant.
@@ -115,6 +85,7 @@ class SimWorld:
         server: SimServer,
         network: Network,
     ) -> None:
+        super().__init__(server, network)
         self.variant = variant
         self.clock = SimClock(kernel)
         self.failure: Exception | None = None
@@ -123,8 +94,6 @@ class SimWorld:
         self._log = log
         self._journal = HostSink(log, "controller")
         self._program = program
-        self._server = server
-        self._network = network
         self._processes: dict[str, Process] = {}
         self._locks = {slot: asyncio.Lock() for slot in self.slots()}
         self._incarnations = dict.fromkeys(self.slots(), 0)
@@ -217,7 +186,7 @@ class SimWorld:
             f"for Redis went away each time"
         )
 
-    # --- Kill, Pause, Server ----------------------------------------------------------------------
+    # --- Kill, Pause ------------------------------------------------------------------------------
 
     async def kill(self, host: str) -> None:
         """SIGKILL: it is gone at once."""
@@ -243,17 +212,6 @@ class SimWorld:
         if process is not None and process.sim.paused:
             self._record(Kind.HOST_SIGNALLED, target=host, signal="SIGCONT")
             process.sim.resume()
-
-    async def stop_server(self, *, keep_data: bool) -> None:
-        """Shut the server down, its data saved or thrown away. Nothing happens if it is down."""
-        if keep_data:
-            self._server.stop("SHUTDOWN SAVE", "kept")
-        else:
-            self._server.stop("SHUTDOWN NOSAVE", "lost")
-
-    async def start_server(self) -> None:
-        """Start it again on the same address. No harm if it runs."""
-        self._server.start()
 
     # --- coming up and ending ---------------------------------------------------------------------
 
