@@ -23,7 +23,9 @@ from chaos.cli import output
 from chaos.cli.params import closest
 from chaos.errors import SaqChaosError
 
-VERBS = ("soak", "explore", "check", "validate", "list", "doctor", "clean", "bench")
+VERBS = (
+    "soak", "explore", "replay", "confirm", "check", "validate", "list", "doctor", "clean", "bench",
+)  # fmt: skip
 EXIT_FAULT_OF_OURS = 4
 EXIT_INTERRUPTED = 130
 
@@ -63,6 +65,10 @@ def cli(debug: bool) -> None:
       saq-chaos soak my-plan.yaml --app myapp.tasks:settings --variant stock@./saq
     Judge a stored run again, or one that crashed:
       saq-chaos check runs/latest
+    Find a schedule that breaks it, and see that very one again, here or on real parts:
+      saq-chaos explore same-key --variant stock@0.26.3 --until-failure
+      saq-chaos replay runs/latest
+      saq-chaos confirm runs/latest
     Find out why something does not start here:
       saq-chaos doctor
 

@@ -133,6 +133,14 @@ def _in_package(path: str) -> bool:
     return path.startswith(_HERE + os.sep)
 
 
+def _import_path(path: str) -> str:
+    """`saq/worker.py`: the path from where it was imported, since equal runs give equal histories
+    wherever their environments lie."""
+    roots = [root for root in sys.path if root and path.startswith(root.rstrip(os.sep) + os.sep)]
+    longest = max(roots, key=len, default="")
+    return path[len(longest.rstrip(os.sep)) + 1 :] if longest else path
+
+
 def _message(error: BaseException) -> str:
     """The message, with a Job in it reduced to its key."""
     try:
@@ -151,7 +159,9 @@ def _plain(part: Any) -> str:
 def _traceback(error: BaseException, message: str) -> str:
     """The last 4 kB of the traceback, without the probe's own frames, with the cleaned message."""
     frames = [
-        frame
+        traceback.FrameSummary(
+            _import_path(frame.filename), frame.lineno, frame.name, line=frame.line
+        )
         for frame in traceback.extract_tb(error.__traceback__)
         if not _in_package(frame.filename)
     ]
