@@ -86,6 +86,15 @@ class History(Sequence[Event]):
         return len(self._events)
 
 
+def read_line(line: bytes) -> Event:
+    """The event of one line of a history.
+
+    Raises:
+        msgspec.DecodeError: it is none.
+    """
+    return _decode(line)
+
+
 def to_json(event: Event) -> bytes:
     """One line of a history, without its newline."""
     return _encode(event)

@@ -44,7 +44,7 @@ class SoakRequest:
     redis_url: str | None = field(default=None, repr=False)  # it may hold a password
     allow_external: bool = False
     metrics_port: int | None = None
-    world: Literal["live"] = "live"
+    world: Literal["live", "sim"] = "live"
     script: Script | None = None
     repeat: str = ""
 
@@ -62,6 +62,8 @@ class SoakRequest:
         if self.repeat:
             return self.repeat
         words = ["saq-chaos", "soak", str(plan_file)]
+        if self.world != "live":
+            words += ["--world", self.world]
         if self.app:
             words += ["--app", self.app]
         if self.python:

@@ -67,7 +67,7 @@ def soak(request: SoakRequest, observer: Observer) -> SoakResult:
         WorldError: an environment could not be built, or the metrics port is taken.
     """
     plan = request.plan
-    _check_application(request)
+    check_application(request)
     check_world(plan, request.world)
     builds = variants.parse_all(plan.variants)
     variants.check(builds, app=request.application, python=request.python)
@@ -89,7 +89,7 @@ def soak(request: SoakRequest, observer: Observer) -> SoakResult:
     return _conclude(request, soaking, failure)
 
 
-def _check_application(request: SoakRequest) -> None:
+def check_application(request: SoakRequest) -> None:
     """An app needs a plan that enqueues its functions, and such a plan needs an app."""
     is_app = isinstance(request.plan.workload, App)
     if request.app and not is_app:

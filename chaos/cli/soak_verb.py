@@ -70,7 +70,13 @@ from chaos.cli.params import Duration, OneOf
 )
 @click.option("--quiet", is_flag=True, help="No progress; the report alone.")
 @click.option("--no-color", "no_colour", is_flag=True, help="No colours (NO_COLOR works too).")
-@click.option("--world", type=OneOf("live"), default="live", help="Where it runs.")
+@click.option(
+    "--world",
+    type=OneOf("live", "sim"),
+    default="live",
+    show_default=True,
+    help="Where it runs: on real processes and a real Redis, or on virtual time in the simulator.",
+)
 def command(plan: str, **options: Any) -> int:
     """Run PLAN, a shipped plan's name or a YAML file, and judge it.
 
@@ -82,6 +88,7 @@ def command(plan: str, **options: Any) -> int:
     First look (3 minutes):   saq-chaos soak same-key
     In a deploy pipeline:     saq-chaos soak smoke --quiet
     Your own app and plan:    saq-chaos soak my-plan.yaml --app myapp.tasks:settings
+    Two days in a minute:     saq-chaos soak production --world sim --variant stock@0.26.3
     Gate a saq upgrade:       saq-chaos soak same-key --variant stock@0.26.3 \\
                                 --variant stock@0.26.4 --gate baseline --baseline stock@0.26.3
     """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import signal
 import sys
@@ -37,6 +38,8 @@ def request(plan: str, options: dict[str, Any]) -> SoakRequest:
             "--redis-url names a Redis that saq-chaos did not start: jobs will be written to it. "
             "Say so with --allow-external, or leave --redis-url away to get one of our own"
         )
+    if options["world"] == "sim":
+        _refuse_live_only(options)
     return SoakRequest(
         plan=load(plan, overrides(options)),
         runs_dir=options["run_dir"],
@@ -49,6 +52,16 @@ def request(plan: str, options: dict[str, Any]) -> SoakRequest:
     )
 
 
+def _refuse_live_only(options: dict[str, Any]) -> None:
+    """The simulator has no Redis server and nothing to scrape."""
+    for name in ("redis_url", "metrics_port"):
+        if options[name] is not None:
+            flag = f"--{name.replace('_', '-')}"
+            raise UsageError(
+                f"{flag} needs the live world: leave it away, or leave --world sim away"
+            )
+
+
 def run(wanted: SoakRequest, observer: Observer) -> SoakResult:
     """Make the run. Once it goes on, ^C and SIGTERM end it early: it heals and is judged.
 
@@ -56,6 +69,10 @@ def run(wanted: SoakRequest, observer: Observer) -> SoakResult:
         KeyboardInterrupt: it was ended before anything ran, so there is nothing to judge.
     """
     signal.signal(signal.SIGTERM, signal.default_int_handler)
+    if wanted.world == "sim":
+        from chaos.explore.simulated import soak_simulated
+
+        return soak_simulated(wanted, observer, os.cpu_count() or 1)
     return soak(wanted, observer)
 
 

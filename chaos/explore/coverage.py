@@ -63,6 +63,10 @@ class Interleavings:
         elif isinstance(event, e.HostExited):
             self._host_gone(event.target)
 
+    def pairs(self) -> tuple[str, ...]:
+        """The pairs so far, as `running+dequeued same`, sorted."""
+        return tuple(sorted(f"{first}+{second} {where}" for first, second, where in self.met))
+
     def _find(self, job: str, attempt: str) -> _Alive | None:
         for one in self._keys.get(job, ()):
             if one.id == attempt:
@@ -125,4 +129,4 @@ def met_in(history: Iterable[e.Event]) -> tuple[str, ...]:
     fold = Interleavings()
     for event in history:
         fold.feed(event)
-    return tuple(sorted(f"{first}+{second} {where}" for first, second, where in fold.met))
+    return fold.pairs()

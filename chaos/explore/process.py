@@ -128,11 +128,15 @@ class Child:
         return (answer for answer in self.ask(job) if isinstance(answer, SeedDone))
 
     def one(self, job: RunOne) -> RunDone:
-        """Carry out a RunOne whose progress nobody wants."""
-        for answer in self.ask(job):
-            if isinstance(answer, RunDone):
-                last = answer
-        return last
+        """Carry out a RunOne."""
+        done = [answer for answer in self.ask(job) if isinstance(answer, RunDone)]
+        return done[-1]
+
+    def end_run(self, number: int) -> None:
+        """End the run that goes on, from any thread: a signal of `chaos.explore.recording`."""
+        process = self._process
+        if process is not None and process.poll() is None:
+            process.send_signal(number)
 
     def kill(self) -> None:
         """Kill the process, from any thread: whoever reads from it is told that it ended."""

@@ -1,9 +1,9 @@
 """What the controller and a simulating child process say to each other: JSON, one message a line.
 
-    controller ── RunSeeds, RunOne ──► child ── SeedDone…, Progress…, RunDone ── then Done or Failed
+    controller ── RunSeeds, RunOne ──► child ── SeedDone… or RunDone ── then Done or Failed
 
 A child answers one job at a time, in order. Whatever it finds is judged in it, so a seed travels as
-its `Summary`; a whole history is written to a file whose path the job names.
+its `Summary`; a whole history is written, as it happens, to a file whose path the job names.
 """
 
 from __future__ import annotations
@@ -75,7 +75,6 @@ class RunOne(Job, frozen=True, kw_only=True, tag="run-one"):
         tape: decisions by name, every other one at its default; none: drawn from the seed.
         history_to: the file that the history is written to (JSON Lines), or empty.
         decisions: whether the script and the tape are wanted back.
-        progress: whether Progress is wanted while it runs.
     """
 
     seed: int
@@ -83,7 +82,6 @@ class RunOne(Job, frozen=True, kw_only=True, tag="run-one"):
     tape: dict[str, int] | None = None
     history_to: str = ""
     decisions: bool = True
-    progress: bool = False
 
 
 AnyJob = RunSeeds | RunOne
@@ -137,14 +135,6 @@ class SeedDone(msgspec.Struct, frozen=True, kw_only=True, tag="seed-done"):
     summary: Summary
 
 
-class Progress(msgspec.Struct, frozen=True, kw_only=True, tag="progress"):
-    """How far a RunOne is: its phase, its virtual time, and the counters so far."""
-
-    phase: str
-    virtual_us: int
-    counters: dict[str, float]
-
-
 class RunDone(msgspec.Struct, frozen=True, kw_only=True, tag="run-done"):
     """The RunOne, with what it takes to run it again without its seed's draws.
 
@@ -169,7 +159,7 @@ class Failed(msgspec.Struct, frozen=True, kw_only=True, tag="failed"):
     usage: bool = False
 
 
-Answer = Ready | SeedDone | Progress | RunDone | Done | Failed
+Answer = Ready | SeedDone | RunDone | Done | Failed
 
 encode = msgspec.json.Encoder().encode
 decode_job = msgspec.json.Decoder(AnyJob).decode

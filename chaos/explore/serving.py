@@ -31,7 +31,6 @@ from chaos.explore.protocol import (
     Failed,
     Job,
     Limits,
-    Progress,
     Ready,
     RunDone,
     RunOne,
@@ -42,6 +41,7 @@ from chaos.explore.protocol import (
     encode,
     plan_of,
 )
+from chaos.explore.recording import Recording, ignore_ends, recording
 from chaos.plan import Plan
 from chaos.script import DrawnScript, FixedScript
 from chaos.sim.run_one import DEADLOCK, LIVELOCK, SimLimits, SimRequest, SimResult, run_one
@@ -60,6 +60,7 @@ def serve(jobs: int, answers: int) -> int:
         def send(answer: Answer) -> None:
             sink.write(encode(answer) + b"\n")
 
+        ignore_ends()
         send(_ready())
         gc.collect()
         gc.freeze()  # what is imported by now stays: no collection need look at it again
@@ -116,18 +117,19 @@ def run_given(job: RunOne, send: Send) -> None:
     began_ns = time.perf_counter_ns()
     plan = swarm.plan_for(plan_of(job.subject.plan), job.seed, swarm=False)
     _enter(job)
-    result = run_one(_request(job, plan, job.seed))
-    summary = _summary(plan, job.seed, result, began_ns)
+    request = _request(job, plan, job.seed)
     if job.history_to:
-        result.history.write(Path(job.history_to))
-    script = job.script or FixedScript.of(DrawnScript(plan), len(plan.faults))
-    send(
-        RunDone(
-            summary=summary,
-            script=script if job.decisions else None,
-            tape=result.tape if job.decisions else None,
-        )
-    )
+        with recording(Path(job.history_to), plan.limits.history_bytes) as taken:
+            result = run_one(request, taken.take)
+        summary = _summary(plan, job.seed, result, began_ns, taken)
+    else:
+        result = run_one(request)
+        summary = _summary(plan, job.seed, result, began_ns)
+    script, tape = None, None
+    if job.decisions:
+        script = job.script or FixedScript.of(DrawnScript(plan), len(plan.faults))
+        tape = result.tape
+    send(RunDone(summary=summary, script=script, tape=tape))
 
 
 def _request(job: Job, plan: Plan, seed: int) -> SimRequest:
@@ -160,25 +162,30 @@ def _enter(job: Job) -> None:
 # --- judging --------------------------------------------------------------------------------------
 
 
-def _summary(plan: Plan, seed: int, result: SimResult, began_ns: int) -> Summary:
+def _summary(
+    plan: Plan, seed: int, result: SimResult, began_ns: int, taken: Recording | None = None
+) -> Summary:
+    """A run, judged. `taken` has what its result has not kept."""
     verdict = judge.judge_timeline(plan, result.timeline)
+    events = taken.count if taken else len(result.history)
+    met = taken.interleavings.pairs() if taken else coverage.met_in(result.history)
     return Summary(
         seed=seed,
-        verdict=_short(verdict, standstill(result)),
+        verdict=_short(verdict, standstill(result, events)),
         ended=result.ended,
         digest=result.digest,
         decisions=result.decisions,
-        events=len(result.history),
+        events=events,
         steps=result.steps,
         virtual_us=result.virtual_us,
         reason=result.reason,
         stacks=result.stacks[:STACK_CHARACTERS],
-        interleavings=coverage.met_in(result.history),
+        interleavings=met,
         spent_us=(time.perf_counter_ns() - began_ns) // 1_000,
     )
 
 
-def standstill(result: SimResult) -> PromiseVerdict:
+def standstill(result: SimResult, events: int) -> PromiseVerdict:
     """The promise that only a simulator can judge: a run neither spins nor waits for nothing.
 
     Spinning is many steps without any time passing (livelock); waiting for nothing is nobody having
@@ -188,8 +195,7 @@ def standstill(result: SimResult) -> PromiseVerdict:
     if result.ended in (LIVELOCK, DEADLOCK):
         where = result.stacks[:STACK_CHARACTERS].rstrip()
         message = f"{result.ended} after {result.virtual_us / SECOND_US:.6f} s: {result.reason}"
-        last = (len(result.history),) if len(result.history) else ()
-        findings = (Finding(kind=result.ended, message=f"{message}\n{where}", events=last),)
+        findings = (Finding(kind=result.ended, message=f"{message}\n{where}", events=(events,)),)
     return PromiseVerdict(
         promise=STANDSTILL,
         outcome=Outcome.INVALID if findings else Outcome.VALID,
@@ -214,6 +220,3 @@ def _short(verdict: VariantVerdict, moves: PromiseVerdict) -> VariantVerdict:
         promises=(*promises, moves),
         outcome=worst((verdict.outcome, moves.outcome)),
     )
-
-
-__all__ = ["STANDSTILL", "Progress", "run_given", "run_seeds", "serve", "standstill"]
