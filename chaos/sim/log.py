@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from chaos.sim.kernel import Kernel
 
 Listener = Callable[[Any], None]
+Taker = Callable[[Event, bytes, Timeline], str]
 
 
 class Log:
@@ -34,7 +35,8 @@ class Log:
         kernel: whose time stamps them.
         timeline: folds them.
         events_max: so many end the run (the plan's limit).
-        on_event: takes each event instead of `events`.
+        taker: takes each event, its line of JSON and the fold so far, instead of `events`; what
+            it returns ends the run, if it is not empty.
     """
 
     def __init__(
@@ -42,7 +44,7 @@ class Log:
         kernel: Kernel,
         timeline: Timeline,
         events_max: int,
-        on_event: Listener | None = None,
+        taker: Taker | None = None,
     ) -> None:
         self.kernel = kernel
         self.timeline = timeline
@@ -50,18 +52,21 @@ class Log:
         self.count = 0
         self.listeners: dict[type[Event], Listener] = {}
         self._events_max = events_max
-        self._on_event = on_event
+        self._taker = taker
         self._sha = hashlib.sha256()
 
     def add(self, event: Event) -> None:
         """An event happened."""
         self.count += 1
-        if self._on_event is None:
+        self.timeline.feed(event)
+        if self._taker is None:
             self.events.append(event)
         else:
-            self._sha.update(to_json(event) + b"\n")
-            self._on_event(event)
-        self.timeline.feed(event)
+            line = to_json(event) + b"\n"
+            self._sha.update(line)
+            end = self._taker(event, line, self.timeline)
+            if end:
+                self.kernel.stop(end, f"it was ended: {end}")
         listener = self.listeners.get(type(event))
         if listener is not None:
             listener(event)
