@@ -3,8 +3,8 @@
     start ─► main() as a task ─► ended(code)        signal, pause, resume, kill from outside
 
 A host that is gone never runs again and records nothing more. What stood in the middle of something
-is unwound only when the run is over (`dispose`), muted, so that no warning leaks and no `finally`
-of a killed process has an effect.
+is unwound only when the run is over (`Kernel.dispose`), muted, so that no warning leaks and no
+`finally` of a killed process has an effect.
 """
 
 from __future__ import annotations
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from chaos.sim.log import HostSink
 
 SAID_MAX = 20
-CLOSES_MAX = 10
 CRASHED = 1
 
 
@@ -99,7 +98,7 @@ class SimHost:
         self.gone = True
         self.code = code
         self.sink.muted = True
-        for unit in self._units():
+        for unit in self.units():
             self.kernel.put_to_sleep(unit)
         self.loop.close()
         for callback in self.on_gone:
@@ -131,7 +130,7 @@ class SimHost:
     def pause(self) -> None:
         """It stands still."""
         self.paused = True
-        for unit in self._units():
+        for unit in self.units():
             self.kernel.put_to_sleep(unit)
 
     def resume(self) -> None:
@@ -140,7 +139,7 @@ class SimHost:
         signals, self._signals = self._signals, []
         for number in signals:
             self.signal(number)
-        for unit in self._units():
+        for unit in self.units():
             if unit.has_work():
                 self.kernel.wake(unit)
 
@@ -154,27 +153,14 @@ class SimHost:
             lines += [f"    {where}" for where in _stack(task.get_coro())]
         return "\n".join(lines)
 
-    def dispose(self) -> None:
-        """Unwind whatever still stands somewhere, silently."""
+    def silence(self) -> None:
+        """Nothing of it runs or speaks any more: the run is over."""
         self.gone = self.sink.muted = True
-        for unit in self._units():
-            self.kernel.end_unit(unit)
         self.loop.close()
-        for task in sorted(asyncio.all_tasks(cast(Any, self.loop)), key=hash):
-            _close(task.get_coro())
 
-    def _units(self) -> list[Unit]:
+    def units(self) -> list[Unit]:
+        """What of it can run."""
         return [self.loop, *self.threads]
-
-
-def _close(coroutine: Any) -> None:
-    """End a coroutine that will not run again, also one that awaits while it is being closed."""
-    for _ in range(CLOSES_MAX):
-        try:
-            coroutine.close()
-        except BaseException:  # noqa: BLE001, S112 - what a dead host's cleanup raises is nobody's
-            continue
-        return
 
 
 def _stack(coroutine: Any) -> list[str]:

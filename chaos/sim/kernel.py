@@ -5,10 +5,13 @@
         └──────── timers that are due ◄── the clock jumps ◄───┘
 
 A unit is what can be in the middle of something: the event loop of a host, or a thread of its pool.
-Each has a greenlet, so that a blocking call can leave it where it stands. Between two turns nothing
-runs; within a turn no time passes. The order in which units that are awake at one time run is the
-tape's; everything else follows from the virtual time of timers and messages, ties in the order in
-which they were made.
+Between two turns nothing runs; within a turn no time passes. The order in which units that are
+awake at one time run is the tape's; everything else follows from the virtual time of timers and
+messages, ties in the order in which they were made.
+
+The scheduler runs in a greenlet and takes turns by plain calls. A turn that blocks (`time.sleep`)
+leaves its greenlet standing where it is, the scheduler's own frames below it, and another greenlet
+schedules on; whoever schedules when the unit may go on switches back, and stands by in turn.
 """
 
 from __future__ import annotations
@@ -32,6 +35,7 @@ if TYPE_CHECKING:
 
 set_running_loop: Callable[[Any], None] = events._set_running_loop
 COLLECT_STEPS = 50_000
+CLOSES_MAX = 10
 GONE_TIMERS_MAX = 1_000
 
 
@@ -50,19 +54,19 @@ class Unit(Protocol):
         host: whose it is.
         number: orders those that are awake at one time.
         loop: what asyncio takes for the running loop meanwhile: none in a thread.
-        over: whether it will never have anything to do again.
         awake: whether it is on the kernel's list, or runs now.
         blocked: whether it is in the middle of something that blocks it.
         resuming: what blocked it is over.
+        place: the greenlet in which it stands meanwhile.
     """
 
     host: SimHost
     number: int
     loop: HostLoop | None
-    over: bool
     awake: bool
     blocked: bool
     resuming: bool
+    place: greenlet | None
 
     def has_work(self) -> bool:
         """Whether a turn would do something."""
@@ -106,9 +110,10 @@ class Kernel:
         self._next_timer: Callable[[], int] = itertools.count(1).__next__
         self._gone_timers = 0
         self._awake: list[Unit] = []
-        self._greenlets: dict[int, greenlet] = {}
+        self._standing_by: list[greenlet] = []
+        self._main = getcurrent()
+        self._until: SimHost | None = None
         self._picks = 0
-        self._own = getcurrent()
         self._context = Context()
         self._stop: Stuck | None = None
 
@@ -159,26 +164,33 @@ class Kernel:
             unit.awake = False
             self._awake.remove(unit)
 
-    def run(self, over: Callable[[], bool]) -> None:
-        """Let everybody run until `over`, which is asked after each turn.
+    def run(self, until: SimHost) -> None:
+        """Let everybody run until this host is gone.
 
         Raises:
             Stuck: a limit, a livelock or a deadlock.
         """
         previous = events._get_running_loop()
+        self._until = until
+        self._main = getcurrent()
         try:
-            while not over():
-                if self._awake:
-                    self._take_turn(self._pick())
-                elif not self._advance():
-                    raise Stuck("deadlock", f"nobody has anything to do at {self.time_us} µs")
-                if self.steps > self._check_at:
-                    self._check()
-                if self._stop is not None:
-                    raise self._stop
+            greenlet(self._schedule, self._main).switch()
         finally:
             self.current = self.unit = None
             set_running_loop(previous)
+
+    def _schedule(self) -> None:
+        """Turn after turn; what it raises, and its end, reach `run`."""
+        until = self._until
+        while until is not None and not until.gone:
+            if self._awake:
+                self._take_turn(self._pick())
+            elif not self._advance():
+                raise Stuck("deadlock", f"nobody has anything to do at {self.time_us} µs")
+            if self.steps > self._check_at:
+                self._check()
+            if self._stop is not None:
+                raise self._stop
 
     def stop(self, kind: str, reason: str) -> None:
         """End the run after this turn."""
@@ -195,28 +207,29 @@ class Kernel:
 
     def _take_turn(self, unit: Unit) -> None:
         self.unit = unit
-        self.current = unit.host
+        host = self.current = unit.host
         set_running_loop(unit.loop)
-        place = self._greenlets.get(unit.number)
-        if place is None:
-            place = self._greenlets[unit.number] = greenlet(self._turns, self._own)
-        place.switch(unit)
-        if place.dead:
-            del self._greenlets[unit.number]
+        if unit.place is not None:
+            self._go_on(unit)
+            return
+        alone = True
+        while alone:
+            steps = unit.turn()  # others may count steps meanwhile, if it blocks
+            self.steps += steps
+            alone = unit.has_work() and not (
+                self._awake or host.gone or host.paused or self.steps > self._check_at
+            )
         self.unit = self.current = None
         unit.awake = False
         if unit.has_work():
             self.wake(unit)
 
-    def _turns(self, unit: Unit) -> None:
-        """The greenlet of a unit: one turn at a time, for as long as its host lives."""
-        while not unit.host.gone:
-            unit.resuming = False
-            steps = unit.turn()
-            self.steps += steps
-            if unit.over or unit.host.gone:
-                return
-            self._own.switch()
+    def _go_on(self, unit: Unit) -> None:
+        """Switch to where a unit stands; come back as a scheduler once one is needed."""
+        place, unit.place = unit.place, None
+        assert place is not None
+        self._standing_by.append(getcurrent())
+        place.switch()
 
     def _advance(self) -> bool:
         """The clock jumps to the next timer; false if there is none."""
@@ -264,10 +277,17 @@ class Kernel:
         task = asyncio.current_task(cast(Any, loop)) if loop is not None else None
         _swap_task(loop, None)
         unit.blocked = True
-        self._own.switch()
+        unit.awake = False
+        unit.place = getcurrent()
+        self.unit = self.current = None
+        scheduler = self._standing_by.pop() if self._standing_by else self._another()
+        scheduler.switch()
         unit.resuming = False
         if task is not None:
             _swap_task(loop, task)
+
+    def _another(self) -> greenlet:
+        return greenlet(self._schedule, self._main)
 
     def unblock(self, unit: Unit) -> None:
         """What a unit was blocked by is over."""
@@ -284,12 +304,34 @@ class Kernel:
 
     # --- the end ----------------------------------------------------------------------------------
 
-    def end_unit(self, unit: Unit) -> None:
-        """Unwind a unit whose host is gone: it stands in the middle of a blocking call."""
-        self.put_to_sleep(unit)
-        place = self._greenlets.pop(unit.number, None)
-        if place is not None and not place.dead:
-            place.throw()
+    def dispose(self) -> None:
+        """Unwind every host, whatever it stands in the middle of. The run is over."""
+        self._until = None
+        for host in self.hosts.values():
+            host.silence()
+        for host in self.hosts.values():
+            for unit in host.units():
+                place, unit.place = unit.place, None
+                if place is not None:
+                    place.throw()
+        for scheduler in self._standing_by:
+            scheduler.throw()
+        for host in self.hosts.values():
+            for task in sorted(asyncio.all_tasks(cast(Any, host.loop)), key=hash):
+                close_coroutine(task.get_coro())
+        self._heap.clear()
+        self._awake.clear()
+        self._standing_by.clear()
+
+
+def close_coroutine(coroutine: Any) -> None:
+    """End a coroutine that will not run again, also one that awaits while it is being closed."""
+    for _ in range(CLOSES_MAX):
+        try:
+            coroutine.close()
+        except BaseException:  # noqa: BLE001, S112 - what a dead host's cleanup raises is nobody's
+            continue
+        return
 
 
 def _number_of(unit: Unit) -> int:

@@ -19,6 +19,8 @@ from collections.abc import Callable, Coroutine
 from contextvars import Context, copy_context
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
+from greenlet import greenlet
+
 if TYPE_CHECKING:
     from chaos.sim.host import SimHost
     from chaos.sim.kernel import Kernel
@@ -116,10 +118,10 @@ class HostLoop:
         self.host = host
         self.number = host.number
         self.loop: HostLoop | None = self
-        self.over = False
         self.awake = False
         self.blocked = False
-        self.resuming = False  # what blocked it is over
+        self.resuming = False
+        self.place: greenlet | None = None
         self.signal_handlers: dict[int, Handle] = {}
         self.next_number: Callable[[], int] = kernel.next_number
         self._kernel = kernel

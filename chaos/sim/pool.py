@@ -13,7 +13,7 @@ from collections.abc import Callable
 from concurrent.futures import Executor, Future
 from typing import TYPE_CHECKING, Any
 
-from greenlet import GreenletExit
+from greenlet import GreenletExit, greenlet
 
 from chaos.sim import current
 
@@ -67,17 +67,18 @@ class Thread:
         self.host = host
         self.number = host.kernel.next_number()
         self.loop: HostLoop | None = None
-        self.over = False
         self.awake = False
         self.blocked = False
         self.resuming = False
+        self.place: greenlet | None = None
         self._pool = pool
 
     def has_work(self) -> bool:
         return self.resuming
 
     def turn(self) -> int:
-        """Everything that the pool has to do, from a greenlet that can be left in the middle."""
+        """Everything that the pool has to do; it is left in the middle where a function blocks."""
+        self.resuming = False
         done = 0
         try:
             while self._pool.queue:
@@ -85,7 +86,6 @@ class Thread:
                 _carry_out(work, function)
                 done += 1
         finally:
-            self.over = True
             self._pool.thread_ended(self)
         return done
 

@@ -10,21 +10,23 @@ ready for `chaos.judge`.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Mapping
+import gc
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from chaos.clock import SECOND_US
 from chaos.errors import WorldError
-from chaos.event import CONTROLLER, Event
+from chaos.event import CONTROLLER
+from chaos.faults import check_world
 from chaos.history import History
-from chaos.plan import Plan
+from chaos.plan import Plan, RedisRestartFault
 from chaos.run import Conductor
 from chaos.script import DrawnScript, Script
 from chaos.sim import seams
 from chaos.sim.connection import make_client
 from chaos.sim.host import SimHost
 from chaos.sim.kernel import Kernel, Stuck
-from chaos.sim.log import HostSink, Log
+from chaos.sim.log import HostSink, Log, Taker
 from chaos.sim.network import Network
 from chaos.sim.programs import Program
 from chaos.sim.redis_model import RedisModel
@@ -113,18 +115,30 @@ class SimResult:
     stacks: str = ""
 
 
-def run_one(request: SimRequest, on_event: Callable[[Event], None] | None = None) -> SimResult:
+def run_one(request: SimRequest, taker: Taker | None = None) -> SimResult:
     """Run it to its end.
 
     Args:
         request: what is run.
-        on_event: given each event at once; then no event is kept, and the result's history is
-            empty (its digest is of all events nevertheless).
+        taker: given each event at once, with its line of JSON and the fold so far; then no event is
+            kept, and the result's history is empty (its digest is of all events nevertheless). A
+            word that it returns (`aborted`, `interrupted`) ends the run, and `ended` is that word.
 
     Raises:
         UsageError: the request cannot be run here (a fault that the simulator cannot do).
     """
-    run = _Run(request, on_event)
+    check_world(request.plan, "sim")
+    collecting = gc.isenabled()
+    gc.disable()  # the kernel collects, at the same steps in every run
+    try:
+        return _run(request, taker)
+    finally:
+        if collecting:
+            gc.enable()
+
+
+def _run(request: SimRequest, taker: Taker | None) -> SimResult:
+    run = _Run(request, taker)
     try:
         with seams.installed(run.kernel):
             return run.to_the_end()
@@ -135,7 +149,7 @@ def run_one(request: SimRequest, on_event: Callable[[Event], None] | None = None
 class _Run:
     """One run and its parts."""
 
-    def __init__(self, request: SimRequest, on_event: Callable[[Event], None] | None) -> None:
+    def __init__(self, request: SimRequest, taker: Taker | None) -> None:
         self.request = request
         self.plan = _with_seed(request.plan, request.seed)
         self.tape: Tape = (
@@ -149,7 +163,7 @@ class _Run:
             until_us=limits.virtual_us or _longest_us(self.plan),
         )
         self.timeline = Timeline(request.variant, self.plan.slack_us)
-        self.log = Log(self.kernel, self.timeline, self.plan.limits.events, on_event)
+        self.log = Log(self.kernel, self.timeline, self.plan.limits.events, taker)
         self.script = Counted(request.script or DrawnScript(self.plan))
         self.ended, self.reason, self.stacks = FINISHED, "", ""
         self.network: Network | None = None
@@ -161,7 +175,7 @@ class _Run:
         self._record_beginning(journal)
         controller.start(self._lead)
         try:
-            self.kernel.run(lambda: controller.gone)
+            self.kernel.run(until=controller)
         except Stuck as stuck:
             self._stuck(stuck, journal)
         if self.error is not None:
@@ -191,7 +205,9 @@ class _Run:
 
     def _world(self, controller: SimHost) -> SimWorld:
         request = self.request
-        self.model = RedisModel(self.kernel.now_us, epoch_us=seams.EPOCH_US)
+        self.model = RedisModel(
+            self.kernel.now_us, epoch_us=seams.EPOCH_US, fsync_every_us=_fsync_every_us(self.plan)
+        )
         self.network = network = Network(self.kernel, self.model, self.tape)
         host = f"{request.variant}/redis"
         server = SimServer(host, self.kernel, self.model, network, controller.sink)
@@ -214,7 +230,7 @@ class _Run:
         journal.muted = False
         if stuck.kind == LIMIT:
             journal.record_fields(Kind.LIMIT_REACHED, limit=self.reason, of=self.request.variant)
-        else:
+        elif stuck.kind in (LIVELOCK, DEADLOCK):
             self.stacks = "\n".join(
                 host.stacks() for host in self.kernel.hosts.values() if not host.gone
             )
@@ -238,8 +254,7 @@ class _Run:
         """Unwind what still stands somewhere, so that nothing of it speaks up later."""
         if self.network is not None:
             self.network.close()
-        for host in self.kernel.hosts.values():
-            host.dispose()
+        self.kernel.dispose()
 
 
 @dataclass
@@ -280,6 +295,12 @@ class Watch:
 
     def entered(self, phase: str, until_us: int) -> None:
         self.phase, self.until_us = phase, until_us
+
+
+def _fsync_every_us(plan: Plan) -> int | None:
+    """How often data reaches the disk, if the plan has a fault that loses what has not."""
+    data = [spec.data for spec in plan.faults if isinstance(spec, RedisRestartFault)]
+    return SECOND_US if "last_writes_lost" in data else None
 
 
 def _with_seed(plan: Plan, seed: int) -> Plan:

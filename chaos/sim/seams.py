@@ -14,7 +14,6 @@ from __future__ import annotations
 import asyncio
 import concurrent.futures
 import datetime as dt
-import gc
 import importlib
 import logging
 import os
@@ -260,11 +259,9 @@ def installed(kernel: Kernel) -> Iterator[None]:
     if current.is_set():
         raise RuntimeError("one simulation at a time in one process")
     undo: list[Patch] = []
-    collecting = gc.isenabled()
     hooks = sys.get_asyncgen_hooks()
     current.set_kernel(kernel)
     _simulating[0] = threading.get_ident()
-    gc.disable()  # the kernel collects, at the same steps in every run
     try:
         for owner, name, value in _PATCHES:
             undo.append((owner, name, getattr(owner, name)))
@@ -277,21 +274,19 @@ def installed(kernel: Kernel) -> Iterator[None]:
         while undo:
             owner, name, original = undo.pop()
             setattr(owner, name, original)
-        if collecting:
-            gc.enable()
         current.set_kernel(None)
 
 
 @contextmanager
 def _quiet_logger() -> Iterator[None]:
-    """saq's error records reach the probe's filters, and are printed nowhere."""
+    """saq's error records reach the probes' filters, which go with the run; nothing is printed."""
     logger = logging.getLogger("saq")
-    handlers, propagate = logger.handlers, logger.propagate
-    logger.handlers, logger.propagate = [logging.NullHandler()], False
+    before = logger.handlers, logger.filters, logger.propagate
+    logger.handlers, logger.filters, logger.propagate = [logging.NullHandler()], [], False
     try:
         yield
     finally:
-        logger.handlers, logger.propagate = handlers, propagate
+        logger.handlers, logger.filters, logger.propagate = before
 
 
 GeneratorHook = Callable[[AsyncGenerator[Any, Any]], None]
