@@ -47,8 +47,8 @@ from chaos.cli.params import Duration, OneOf
 @click.option(
     "--duration",
     type=Duration(),
-    help="How long load and faults go on in each seed. [default: 10s, or as long as it takes each "
-    "fault to come once, at most the plan's own]",
+    help="How long load and faults go on in each seed. [default: many short seeds and some long "
+    "ones, at most as long as the plan says]",
 )
 @click.option("--drain", type=Duration(), help="How long the queue may take to drain after it.")
 @click.option(
@@ -78,6 +78,7 @@ from chaos.cli.params import Duration, OneOf
     show_default=True,
     help="Where run directories are made; DIR/latest is a link to the last one.",
 )
+@click.option("--no-shrink", is_flag=True, help="Keep the first failure as it was found.")
 @click.option("--json", "as_json", is_flag=True, help="Write the answer as JSON to stdout.")
 @click.option(
     "--summary",
@@ -91,7 +92,7 @@ def command(plan: str, **options: Any) -> int:
 
     saq itself runs unmodified, on virtual time and a simulated Redis. A seed decides who runs next,
     how long each command takes, what is enqueued, and when what goes wrong; the same seed always
-    does the same. The first failure is kept with its history.
+    does the same. The first failure is cut down to the few decisions that it takes, and told.
 
     \b
     How often, and how soon:  saq-chaos explore same-key --variant stock@0.26.3 --seeds 1000

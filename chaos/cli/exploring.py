@@ -16,20 +16,22 @@ import msgspec
 
 from chaos.checkers import by_name
 from chaos.cli import output
-from chaos.clock import SECOND_US, format_duration, parse_duration_us
+from chaos.clock import SECOND_US, parse_duration_us
 from chaos.errors import UsageError
 from chaos.explore.explore import ExploreResult, explore
-from chaos.explore.length import seed_duration_us
 from chaos.explore.request import ExploreRequest, ExploreStatus, LaneStatus
 from chaos.explore.results import FirstFailure
 from chaos.explore.search import Extent
 from chaos.plan import Plan
 from chaos.plan_file import Overrides, load
-from chaos.reports import exploration, files, markdown, text, verdict_json, words
+from chaos.reports import exploration, files, markdown, story, text, verdict_json, words
 from chaos.reports.escape import terminal
+from chaos.reports.story import Story
+from chaos.variants import parse
+from chaos.verdict import Finding
 
 BUDGET_US = 30 * SECOND_US
-EVERY_US = 2 * SECOND_US
+EVERY_US = 5 * SECOND_US
 
 
 def run(plan: str, options: dict[str, Any]) -> int:
@@ -63,22 +65,21 @@ def request(plan: str, options: dict[str, Any]) -> ExploreRequest:
             seeds=options["seeds"] or 0,
             budget_us=budget_us,
             until_failure=options["until_failure"],
+            lengths=options["duration"] is None,
         ),
         jobs=options["jobs"] or os.cpu_count() or 1,
         swarm=options["swarm"],
+        shrink=not options["no_shrink"],
         app=options["app"],
         python=options["python"],
     )
 
 
 def plan_of(name: str, options: dict[str, Any]) -> Plan:
-    """The plan with what the command line sets over it, and as long as suits one seed."""
+    """The plan with what the command line sets over it."""
     given: dict[str, Any] = {field.name: options.get(field.name) for field in fields(Overrides)}
     given["variants"] = options["variants"] or None
     plan = load(name, Overrides(**given))
-    seed_us = seed_duration_us(plan)
-    if given["duration"] is None and seed_us < plan.duration_us:
-        plan = load(name, Overrides(**{**given, "duration": format_duration(seed_us)}))
     if not options["promises"]:
         return plan
     names = tuple(dict.fromkeys(by_name(name).name for name in options["promises"]))
@@ -126,7 +127,7 @@ class Quiet:
 
 
 class Lines(Quiet):
-    """One line for each note and first failure, and one for all variants every two seconds."""
+    """One line for each note and first failure, and one for each variant every five seconds."""
 
     def __init__(self) -> None:
         self._next_us = EVERY_US
@@ -154,9 +155,9 @@ def status_line(lane: LaneStatus, status: ExploreStatus) -> str:
     rate = lane.seeds * SECOND_US / status.search_us if status.search_us else 0.0
     broken = ", ".join(f"{name} {count}" for name, count in lane.failing.items()) or "none"
     return (
-        f"{terminal(lane.variant)}: {lane.seeds}{wanted} seeds, {rate:.1f}/s; failing: {broken}; "
-        f"interleavings {lane.interleavings} of {lane.possible}, "
-        f"a new one {lane.since_new} seeds ago"
+        f"{terminal(lane.variant)}: {lane.seeds}{wanted} seeds, {rate:.1f}/s, "
+        f"interleavings {lane.interleavings} (a new one {lane.since_new} seeds ago), "
+        f"broken in: {broken}"
     )
 
 
@@ -171,6 +172,7 @@ def report(result: ExploreResult, options: dict[str, Any]) -> int:
     """
     verdict, history = result.verdict, result.history
     files.write(result.folder, verdict, history)
+    told = tell(result)
     if options["summary"]:
         with options["summary"].open("a", encoding="utf-8") as file:
             file.write(markdown.render(verdict, history))
@@ -180,12 +182,32 @@ def report(result: ExploreResult, options: dict[str, Any]) -> int:
         colour = output.wants_colour(sys.stdout, options["no_colour"])
         width = shutil.get_terminal_size((110, 24)).columns
         output.answer(exploration.render(result.explored))
+        if told is not None:
+            output.answer(story.text(told, width, colour=colour) + "\n")
         output.answer(
             text.render(verdict, history, run_dir=result.folder, width=width, colour=colour)
         )
     if result.failure is not None:
         output.say(f"saq-chaos: {result.failure}")
     return words.exit_code(verdict)
+
+
+def tell(result: ExploreResult) -> Story | None:
+    """The story of the shrunk failure, written as story.txt and story.html; none without one."""
+    captured = result.captured
+    if captured is None:
+        return None
+    found = captured.failure.finding
+    finding = Finding(kind=found.kind, message=found.message, job=found.job, events=found.events)
+    told = story.of(
+        captured.history,
+        finding,
+        promise=found.promise,
+        variant=parse(captured.failure.variant).label,
+    )
+    (result.folder / "story.txt").write_text(story.text(told), "utf-8")
+    (result.folder / "story.html").write_text(story.html(told), "utf-8")
+    return told
 
 
 def as_json(result: ExploreResult) -> str:

@@ -2,7 +2,8 @@
 
     ExploreRequest ─► environments ─► Search ─► VariantTally per variant ─► gate ─► verdict.json
                                                      │                              explored.json
-                                                     └─► the first failure ─► its history
+                                                     └─► the first failure ─► history.jsonl
+                                                                 └─► shrunk ─► failure.json
 
 However it ends (its extent, ^C, a process that died), what was found so far is judged and kept.
 """
@@ -19,12 +20,12 @@ from pathlib import Path
 import msgspec
 
 from chaos import gate, plan_file, variants
-from chaos.clock import SECOND_US
 from chaos.errors import SaqChaosError, UsageError
-from chaos.explore import swarm, tasks
+from chaos.explore import tasks
 from chaos.explore.aggregate import VariantTally
+from chaos.explore.capture import Capture, Captured, capture
 from chaos.explore.process import Child
-from chaos.explore.protocol import RunOne, Subject, plan_text
+from chaos.explore.protocol import STANDSTILL, RunOne, Subject, plan_text
 from chaos.explore.request import ExploreObserver, ExploreRequest, ExploreStatus, LaneStatus
 from chaos.explore.results import Explored, FirstFailure, Shrunk, changed_seeds, render
 from chaos.explore.search import Lane, Search
@@ -43,14 +44,16 @@ EXPLORED_FILE = "explored.json"
 class ExploreResult:
     """What an exploration leaves.
 
-    `history` is that of the first failure, if there is one; `failure` is why the exploration itself
-    failed, if it did: the verdict then speaks of what came before.
+    `history` is that of the failure that was looked at, if there is one, and `captured` what it was
+    shrunk to; `failure` is why the exploration itself failed, if it did: the verdict then speaks of
+    what came before.
     """
 
     verdict: Verdict
     explored: Explored
     folder: Path
     history: History | None = None
+    captured: Captured | None = None
     failure: SaqChaosError | None = None
 
 
@@ -177,10 +180,12 @@ class _Exploring:
     def conclude(self) -> ExploreResult:
         """Judge all seeds together, look at the first failure, and write what there is."""
         judged = tuple(lane.tally.verdict() for lane in self.lanes)
-        history, shrunk = None, None
+        history, captured, shrunk = None, None, None
         first = chief_failure(self.request, self.lanes)
-        if first is not None and self.ended != "failed":
+        if first is not None and self.ended == "finished":
             history, judged = self._look_at(first, judged)
+            if self.request.shrink:
+                captured, shrunk = self._shrunk(first)
         explored = self._explored(shrunk)
         (self.folder / EXPLORED_FILE).write_bytes(render(explored))
         verdict = Verdict(
@@ -196,14 +201,14 @@ class _Exploring:
             repeat=self.request.repeat_command(self.folder / PLAN_FILE),
             events=sum(lane.tally.events for lane in self.lanes),
         )
-        return ExploreResult(verdict, explored, self.folder, history, self.failure)
+        return ExploreResult(verdict, explored, self.folder, history, captured, self.failure)
 
     def _look_at(
         self, first: FirstFailure, judged: tuple[VariantVerdict, ...]
     ) -> tuple[History, tuple[VariantVerdict, ...]]:
         """Run the failing seed once more, for its history; its findings then have their events."""
         lane = next(one for one in self.lanes if one.tally.variant == first.variant)
-        plan = swarm.plan_for(self.request.plan, first.seed, swarm=self.request.swarm)
+        plan = self.request.plan_of(first.number, first.seed)
         path = self.folder / HISTORY_FILE
         with Child(lane.place.environment) as child:
             subject = msgspec.structs.replace(lane.subject, plan=plan_text(plan))
@@ -214,6 +219,40 @@ class _Exploring:
             for one in judged
         )
         return History.read(path), shown
+
+    def _shrunk(self, first: FirstFailure) -> tuple[Captured, Shrunk] | tuple[None, None]:
+        """Shrink the failing seed; ^C leaves it as it is."""
+        began_ns = time.monotonic_ns()
+        lane = next(one for one in self.lanes if one.tally.variant == first.variant)
+        wanted = Capture(
+            variant=lane.place.variant,
+            plan=self.request.plan_of(first.number, first.seed),
+            seed=first.seed,
+            promise="" if first.promise == STANDSTILL else first.promise,
+            kind=first.kind,
+            app=self.request.application,
+        )
+        self.observer.note(f"shrinking seed {first.seed} of {first.variant}")
+        try:
+            with Child(lane.place.environment) as child:
+                captured = capture(wanted, child, self.folder, self.observer.note)
+        except KeyboardInterrupt:
+            self.ended = "interrupted"
+            return None, None
+        except SaqChaosError as error:
+            self.observer.note(f"seed {first.seed} of {first.variant} was not shrunk: {error}")
+            return None, None
+        decisions = captured.failure.decisions
+        return captured, Shrunk(
+            variant=first.variant,
+            seed=first.seed,
+            promise=first.promise,
+            kind=first.kind,
+            before=decisions.before,
+            after=decisions.after,
+            reruns=decisions.reruns,
+            spent_us=(time.monotonic_ns() - began_ns) // 1_000,
+        )
 
     def _explored(self, shrunk: Shrunk | None) -> Explored:
         compared = min(lane.compared for lane in self.lanes)
@@ -278,8 +317,3 @@ def _status(lane: Lane) -> LaneStatus:
         possible=explored.possible,
         since_new=max(0, tally.seeds - explored.new_at - 1),
     )
-
-
-def seconds(time_us: int) -> str:
-    """`0.4 s`."""
-    return f"{time_us / SECOND_US:.1f} s"

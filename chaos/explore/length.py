@@ -1,23 +1,38 @@
-"""How long one seed of an exploration goes on, if nobody says so.
+"""How long each seed of an exploration goes on, if nobody says so: most are short, some are long.
 
 A plan's own duration suits a soak, which is one long run. A search is better off with many short
-ones: each is another draw, and a short failure is easier to shrink and to read. So a seed lasts ten
-seconds of virtual time, or as long as it takes each fault of the plan to come once.
+ones: each is another draw, it is soon there, and a short failure is easier to shrink and to read.
+But what needs time must have it too. So the lengths follow the ruler's marks: every second seed is
+as short as can be, every fourth twice as long, every eighth four times, and so on to the longest.
+
+    number    0  1  2  3  4  5  6  7  8 …
+    length    1  2  1  4  1  2  1  8  1 …   sixteenths of the longest
+
+The longest is twice the time after which every fault of the plan has come, ten seconds at least,
+and never more than the plan's own duration.
 """
 
 from __future__ import annotations
 
-from chaos.clock import SECOND_US
+from chaos.clock import MILLISECOND_US, SECOND_US
 from chaos.plan import FaultSpec, Plan
 
-SEED_US = 10 * SECOND_US
-_ROOM_US = SECOND_US  # for what a fault does once it has come
+LONGEST_AT_LEAST_US = 10 * SECOND_US
+PARTS = 16
 
 
-def seed_duration_us(plan: Plan) -> int:
-    """The duration of one seed; never above the plan's own."""
-    first_us = max((_first_us(fault) + _ROOM_US for fault in plan.faults), default=0)
-    return min(plan.duration_us, max(SEED_US, first_us))
+def duration_us(plan: Plan, number: int) -> int:
+    """How long seed `number` (from 0) of an exploration of this plan goes on."""
+    longest_us = longest(plan)
+    parts = min(PARTS, (number + 1) & -(number + 1))
+    whole_ms = longest_us * parts // PARTS // MILLISECOND_US
+    return max(MILLISECOND_US, whole_ms * MILLISECOND_US)
+
+
+def longest(plan: Plan) -> int:
+    """The longest that a seed of this plan goes on, µs."""
+    all_came_us = max(map(_first_us, plan.faults), default=0)
+    return min(plan.duration_us, max(LONGEST_AT_LEAST_US, 2 * all_came_us))
 
 
 def _first_us(fault: FaultSpec) -> int:

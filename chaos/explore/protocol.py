@@ -15,6 +15,7 @@ from chaos.script import FixedScript
 from chaos.verdict import Outcome, PromiseVerdict, VariantVerdict
 
 FINDINGS_KEPT = 3
+STANDSTILL = "no-standstill"  # the promise that a simulating process judges itself
 
 
 class Subject(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,11 +59,13 @@ class RunSeeds(Job, frozen=True, kw_only=True, tag="run-seeds"):
 
     Attributes:
         seeds: which, in order.
+        durations_us: how long each goes on; empty: as long as the plan says.
         swarm: let each seed draw the plan's own parameters too (`chaos.explore.swarm`).
         until_failure: stop after the first seed that breaks a promise.
     """
 
     seeds: tuple[int, ...]
+    durations_us: tuple[int, ...] = ()
     swarm: bool = False
     until_failure: bool = False
 

@@ -14,6 +14,7 @@ from typing import Protocol
 from chaos.clock import format_duration
 from chaos.explore.results import FirstFailure
 from chaos.explore.search import Extent
+from chaos.explore.swarm import plan_for
 from chaos.plan import App, Plan
 
 
@@ -28,6 +29,7 @@ class ExploreRequest:
         extent: how far it goes.
         jobs: how many seeds run at a time.
         swarm: let each seed draw the plan's own parameters too.
+        shrink: cut the first failure down, and write its failure file.
         app: `module:settings` of a user's own saq application, or none.
         python: the interpreter of the application, or the one to build environments with.
     """
@@ -37,6 +39,7 @@ class ExploreRequest:
     extent: Extent
     jobs: int
     swarm: bool = False
+    shrink: bool = True
     app: str | None = None
     python: Path | None = None
 
@@ -46,6 +49,11 @@ class ExploreRequest:
         workload = self.plan.workload
         return self.app or (workload.app if isinstance(workload, App) else None)
 
+    def plan_of(self, number: int, seed: int) -> Plan:
+        """The plan as seed `number` of this exploration ran it."""
+        duration_us = self.extent.duration_us(self.plan, number)
+        return plan_for(self.plan, seed, swarm=self.swarm, duration_us=duration_us)
+
     def repeat_command(self, plan_file: Path) -> str:
         """The command line that makes this exploration again; `plan_file` is the stored plan."""
         words = ["saq-chaos", "explore", str(plan_file)]
@@ -53,6 +61,8 @@ class ExploreRequest:
             words += ["--seeds", str(self.extent.seeds)]
         if self.extent.budget_us:
             words += ["--budget", format_duration(self.extent.budget_us)]
+        if not self.extent.lengths:
+            words += ["--duration", format_duration(self.plan.duration_us)]
         words += ["--until-failure"] if self.extent.until_failure else []
         words += ["--swarm"] if self.swarm else []
         words += ["--app", self.app] if self.app else []

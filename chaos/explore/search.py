@@ -15,10 +15,12 @@ from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from dataclasses import dataclass, field
 
 from chaos.clock import SECOND_US
+from chaos.explore import length
 from chaos.explore.aggregate import VariantTally
 from chaos.explore.protocol import Limits, Subject
 from chaos.explore.seeds import seed_of
 from chaos.explore.tasks import Block, BlockDone, Place, run_block, warm
+from chaos.plan import Plan
 
 BLOCK_US = SECOND_US // 2
 BLOCK_SEEDS_MAX = 500
@@ -28,11 +30,23 @@ TICK_SECONDS = 0.5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Extent:
-    """How far a search goes: it ends at the first of these. 0: no such end."""
+    """How far a search goes: it ends at the first of these. 0: no such end.
+
+    Attributes:
+        seeds: so many on each variant.
+        budget_us: so much time.
+        until_failure: at the first seed that breaks a promise.
+        lengths: whether seeds are of many lengths (`chaos.explore.length`), or as long as the plan.
+    """
 
     seeds: int = 0
     budget_us: int = 0
     until_failure: bool = False
+    lengths: bool = False
+
+    def duration_us(self, plan: Plan, number: int) -> int:
+        """How long seed `number` goes on."""
+        return length.duration_us(plan, number) if self.lengths else plan.duration_us
 
 
 @dataclass
@@ -159,11 +173,13 @@ class Search:
         if size <= 0:
             return None
         lane.next_number += size
+        numbers = range(first, first + size)
         return lane, Block(
             place=lane.place,
             subject=lane.subject,
             first=first,
-            seeds=tuple(seed_of(self._base, number) for number in range(first, first + size)),
+            seeds=tuple(seed_of(self._base, number) for number in numbers),
+            durations_us=tuple(self.extent.duration_us(lane.tally.plan, one) for one in numbers),
             swarm=self._swarm,
             until_failure=self.extent.until_failure,
             limits=Limits(),

@@ -26,6 +26,7 @@ from chaos.errors import SaqChaosError, UsageError
 from chaos.explore import coverage, swarm
 from chaos.explore.protocol import (
     FINDINGS_KEPT,
+    STANDSTILL,
     Answer,
     Done,
     Failed,
@@ -47,7 +48,6 @@ from chaos.script import DrawnScript, FixedScript
 from chaos.sim.run_one import DEADLOCK, LIVELOCK, SimLimits, SimRequest, SimResult, run_one
 from chaos.verdict import Finding, Outcome, PromiseVerdict, VariantVerdict, worst
 
-STANDSTILL = "no-standstill"
 STACK_CHARACTERS = 6_000
 
 Send = Callable[[Answer], None]
@@ -102,9 +102,10 @@ def run_seeds(job: RunSeeds, send: Send) -> None:
     """Run every seed of the job and say what became of it."""
     base = plan_of(job.subject.plan)
     _enter(job)
-    for seed in job.seeds:
+    durations = job.durations_us or (0,) * len(job.seeds)
+    for seed, duration_us in zip(job.seeds, durations, strict=True):
         began_ns = time.perf_counter_ns()
-        plan = swarm.plan_for(base, seed, swarm=job.swarm)
+        plan = swarm.plan_for(base, seed, swarm=job.swarm, duration_us=duration_us)
         result = run_one(_request(job, plan, seed))
         summary = _summary(plan, seed, result, began_ns)
         send(SeedDone(summary=summary))

@@ -22,14 +22,19 @@ ItemT = TypeVar("ItemT")
 SpecT = TypeVar("SpecT", bound=Spec)
 
 
-def plan_for(plan: Plan, seed: int, *, swarm: bool) -> Plan:
-    """The plan that this seed runs: with its seed, and with `swarm` its own parameters too."""
+def plan_for(plan: Plan, seed: int, *, swarm: bool, duration_us: int = 0) -> Plan:
+    """The plan that this seed runs: with its seed, and with `swarm` its own parameters too.
+
+    Args:
+        duration_us: how long it goes on; 0: as long as the plan says.
+    """
+    own = {"seed": seed, "duration_us": duration_us or plan.duration_us}
     if not swarm:
-        return plan if plan.seed == seed else plan.model_copy(update={"seed": seed})
+        return plan.model_copy(update=own)
     root = Seed(seed)
     return plan.model_copy(
         update={
-            "seed": seed,
+            **own,
             "workers": _workers(plan.workers, root.stream("swarm", "workers")),
             "faults": _faults(plan.faults, root.stream("swarm", "faults")),
             "workload": _workload(plan.workload, root.stream("swarm", "workload")),

@@ -41,6 +41,7 @@ class Block:
     Attributes:
         first: the number of the first seed in its exploration.
         seeds: the seeds from there on.
+        durations_us: how long each goes on; empty: as long as the plan says.
         swarm: let each seed draw the plan's own parameters too.
         until_failure: stop after the first seed that breaks a promise.
     """
@@ -49,6 +50,7 @@ class Block:
     subject: Subject
     first: int
     seeds: tuple[int, ...]
+    durations_us: tuple[int, ...] = ()
     swarm: bool = False
     until_failure: bool = False
     limits: Limits = field(default_factory=Limits)
@@ -77,6 +79,7 @@ def run_block(block: Block) -> BlockDone:
     job = RunSeeds(
         subject=block.subject,
         seeds=block.seeds,
+        durations_us=block.durations_us,
         swarm=block.swarm,
         until_failure=block.until_failure,
         limits=block.limits,
