@@ -17,29 +17,38 @@ ROOT = Path(__file__).parents[3]
 SCENARIOS = Path(__file__).parent / "scenarios"
 SECONDS = 90
 
-Scenarios = Callable[[str, str], Any]
-_RESULTS: dict[tuple[str, str], Any] = {}
+Scenarios = Callable[..., Any]
+_RESULTS: dict[tuple[str, str, str], Any] = {}
 
 
 @pytest.fixture
 def scenarios(
     request: pytest.FixtureRequest, sim_environment: Callable[[str], Environment]
 ) -> Scenarios:
-    """`scenarios("clients", "stock@0.26.4")`: what the script printed in that environment."""
+    """`scenarios("clients", "stock@0.26.4")`: what the script printed in that environment.
 
-    def results(script: str, variant: str) -> Any:
-        if (script, variant) not in _RESULTS:
+    `hash_seed` is its PYTHONHASHSEED.
+    """
+
+    def results(script: str, variant: str, hash_seed: str = "random") -> Any:
+        key = (script, variant, hash_seed)
+        if key not in _RESULTS:
             url = request.getfixturevalue("redis_server").url
-            _RESULTS[script, variant] = _run(sim_environment(variant), script, url)
-        return _RESULTS[script, variant]
+            _RESULTS[key] = _run(sim_environment(variant), script, url, hash_seed)
+        return _RESULTS[key]
 
     return results
 
 
-def _run(environment: Environment, script: str, url: str) -> Any:
+def _run(environment: Environment, script: str, url: str, hash_seed: str) -> Any:
     done = subprocess.run(
         [str(environment.python), "-W", "error", str(SCENARIOS / f"{script}.py"), url],
-        env={**os.environ, **environment.env, "PYTHONPATH": str(ROOT)},
+        env={
+            **os.environ,
+            **environment.env,
+            "PYTHONPATH": str(ROOT),
+            "PYTHONHASHSEED": hash_seed,
+        },
         capture_output=True,
         text=True,
         timeout=SECONDS,

@@ -252,7 +252,7 @@ class SimArm:
 
         host = SimHost(self.kernel, CLIENT, "worker", Sink())  # type: ignore[arg-type]
         host.start(main)
-        self.kernel.run(lambda: host.gone)
+        self.kernel.run(until=host)
         if not seen:
             raise AssertionError("\n".join(host.said))
         return seen[0]

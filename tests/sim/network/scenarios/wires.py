@@ -62,11 +62,11 @@ class Wires:
 
         host = SimHost(self.kernel, ONE, "worker", Sink())  # type: ignore[arg-type]
         host.start(main)
-        self.kernel.run(lambda: host.gone)
+        self.kernel.run(until=host)
         if not seen:
             raise AssertionError("\n".join(host.said))
         self.network.close()
-        self.two.dispose()
+        self.kernel.dispose()
         return seen[0]
 
 
