@@ -15,7 +15,7 @@ they speak unless they are told otherwise; RESP 3 raises by name.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any, ClassVar
 
 import redis.asyncio
@@ -28,6 +28,7 @@ from chaos.sim.link import CLOSED, Link, Reply
 from chaos.sim.network import Network
 
 URL = "redis://127.0.0.1:6379/0"  # what error messages name; there is one server, whatever it says
+_WORDS: dict[str | bytes, tuple[bytes, ...]] = {}  # names of commands, split; there are few
 _IGNORED = ("socket_keepalive", "socket_keepalive_options", "socket_type", "path")
 
 
@@ -104,10 +105,17 @@ class SimConnection(AbstractConnection):
     def pack_command(self, *args: Any) -> list[Any]:
         """One command as encoded arguments; a name of two words is two of them."""
         first = args[0]
-        words = first.encode().split() if isinstance(first, str) else first.split()
-        encode: Callable[[Any], Any] = self.encoder.encode
-        rest = [encode(arg) for arg in args[1:]]
-        return [(*words, *(bytes(arg) if type(arg) is not bytes else arg for arg in rest))]
+        words = _WORDS.get(first)
+        if words is None:
+            name = first.encode() if isinstance(first, str) else bytes(first)
+            words = _WORDS[first] = tuple(name.split())
+        return [words + tuple([self._packed(arg) for arg in args[1:]])]
+
+    def _packed(self, arg: Any) -> bytes:
+        if type(arg) is bytes:
+            return arg
+        encoded = self.encoder.encode(arg)  # type: ignore[no-untyped-call]
+        return encoded if type(encoded) is bytes else bytes(encoded)
 
     def pack_commands(self, commands: Iterable[Iterable[Any]]) -> list[Any]:
         """Several commands, to be sent in one piece."""
