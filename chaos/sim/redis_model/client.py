@@ -31,13 +31,14 @@ class Client:
         keys: the selected database.
         transaction: set from MULTI to EXEC or DISCARD.
         watched: keys under WATCH; `overtaken` once one of them changed.
+        push: takes published messages: as `deliver`, but after the reply while EXEC runs.
         may_block: False while a transaction or script runs.
         wait: set while it is blocked; what it sends meanwhile lies in `pending`.
         deadline_ms: of the wait that is being served again.
     """
 
     __slots__ = ("channels", "deadline_ms", "deliver", "keys", "may_block", "name", "number",
-                 "overtaken", "patterns", "pending", "server", "transaction", "wait",
+                 "overtaken", "patterns", "pending", "push", "server", "transaction", "wait",
                  "watched")  # fmt: skip
 
     def __init__(
@@ -47,6 +48,7 @@ class Client:
         self.number = number
         self.keys = keys
         self.deliver = deliver
+        self.push = deliver
         self.name = b""
         self.transaction: Transaction | None = None
         self.watched: list[tuple[Keyspace, bytes, bool]] = []

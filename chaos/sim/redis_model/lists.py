@@ -214,7 +214,7 @@ def _lpos_options(args: Args) -> tuple[int, int | None, int]:
 
 
 def _rank(text: bytes) -> int:
-    rank = integer(text, _LIMITS)
+    rank = integer(text)
     if rank == INTEGER_MIN:
         raise CommandError(_LIMITS)
     if rank == 0:

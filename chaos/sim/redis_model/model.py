@@ -214,9 +214,7 @@ class RedisModel:
                 command = find(args)
             self.refusals.check(client, command)
         except CommandError as error:
-            self._fail(client, error)
-            if client.transaction is not None:
-                client.transaction.broken = True
+            self._fail(client, transactions.refused(client, args, error))
             return
         if client.transaction is not None and not command.flags & IMMEDIATE:
             client.transaction.queue.append((command, args))

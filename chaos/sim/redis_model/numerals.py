@@ -68,10 +68,9 @@ def bound(text: bytes) -> tuple[float, bool]:
     """
     exclusive = text[:1] == b"("
     number = text[1:] if exclusive else text
-    value = double(number) if number else 0.0
-    if value is None:
+    if number and (not _FLOAT.fullmatch(number) or math.isnan(float(number))):
         raise CommandError("ERR min or max is not a float")
-    return value, exclusive
+    return float(number or 0), exclusive
 
 
 @lru_cache(maxsize=256)

@@ -93,12 +93,12 @@ def publish(client: Client, args: Args) -> Reply:
     server = client.server
     reached = 0
     for member in server.channels.get(channel, {}).values():
-        member.deliver([b"message", channel, data])
+        member.push([b"message", channel, data])
         reached += 1
     for pattern, members in server.patterns.items():
         if matches(pattern, channel):
             for member in members.values():
-                member.deliver([b"pmessage", pattern, channel, data])
+                member.push([b"pmessage", pattern, channel, data])
                 reached += 1
     return reached
 

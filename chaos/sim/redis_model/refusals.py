@@ -63,7 +63,7 @@ class Refusals:
             CommandError: what the client reads instead.
         """
         if client.transaction is not None and command.flags & NO_MULTI:
-            raise CommandError("ERR Command not allowed inside a transaction")
+            raise CommandError(f"ERR Command '{command.name}' not allowed inside a transaction")
         if self._any:
             self._check_states(client, command)
         if (client.channels or client.patterns) and not command.flags & IN_PUBSUB:

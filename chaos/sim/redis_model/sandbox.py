@@ -11,7 +11,7 @@ from __future__ import annotations
 PRELUDE = b"""
 local host, known_elsewhere = ...
 local debug, error, type, tostring, select, unpack = debug, error, type, tostring, select, unpack
-local rawset, setmetatable = rawset, setmetatable
+local rawget, rawset, setmetatable = rawget, rawset, setmetatable
 local loadstring, setfenv, xpcall = loadstring, setfenv, xpcall
 
 local function text_of(failure)
@@ -78,6 +78,8 @@ local api = {
 globals.redis = readonly(api, function(name) host.missing('redis.' .. tostring(name)) end)
 globals.server = globals.redis
 
+globals._G = globals
+
 local missing_globals = {}
 for name in known_elsewhere:gmatch('%S+') do missing_globals[name] = true end
 setmetatable(globals, {
@@ -119,7 +121,7 @@ local function open(value)
   if ok then return 2, ok end
   if rawget(value, 'double') or rawget(value, 'map') or rawget(value, 'set') then return 3 end
   local count = 0
-  while value[count + 1] ~= nil do count = count + 1 end
+  while rawget(value, count + 1) ~= nil do count = count + 1 end
   return 0, unpack(value, 1, count)
 end
 

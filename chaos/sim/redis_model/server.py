@@ -46,7 +46,7 @@ def time_(client: Client, _args: Args) -> Reply:
     return [b"%d" % (now_us // 1_000_000), b"%d" % (now_us % 1_000_000)]
 
 
-@command("AUTH", -2, NO_SCRIPT | LOADING | IMMEDIATE)
+@command("AUTH", -2, NO_SCRIPT | LOADING)
 def auth(_client: Client, args: Args) -> Reply:
     if len(args) > 3:
         raise CommandError("ERR syntax error")

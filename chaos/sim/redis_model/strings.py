@@ -51,7 +51,7 @@ def _set_options(args: Args) -> tuple[dict[bytes, None], bytes, bytes, bytes | N
     rest = list(args[:2:-1])
     while rest:
         word = rest.pop().upper()
-        if word in _TIMES and rest and not unit and b"KEEPTTL" not in flags:
+        if word in _TIMES and rest and unit in (b"", word) and b"KEEPTTL" not in flags:
             unit, amount = word, rest.pop()
         elif word == b"IFEQ" and rest and expected is None and not _conditional(flags):
             expected = rest.pop()

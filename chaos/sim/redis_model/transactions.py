@@ -10,7 +10,8 @@ from .client import Client, Transaction
 from .command import ALL, IMMEDIATE, LOADING, NO_MULTI, NO_SCRIPT, Args, command
 from .replies import NO_REPLY, OK, CommandError, Reply, Unmodelled, as_exception
 
-BROKEN = "EXECABORT Transaction discarded because of previous errors."
+DISCARDED = "EXECABORT Transaction discarded"
+BROKEN = f"{DISCARDED} because of previous errors."
 
 
 @command("MULTI", 1, NO_SCRIPT | LOADING | NO_MULTI | IMMEDIATE)
@@ -41,6 +42,16 @@ def exec_(client: Client, _args: Args) -> Reply:
     return None if is_overtaken else _run(client, transaction)
 
 
+def refused(client: Client, args: Args, error: CommandError) -> CommandError:
+    """A command was refused before it ran: a transaction can no longer succeed. EXEC ends it."""
+    if args[0].upper() == b"EXEC":
+        end(client)
+        return CommandError(f"{DISCARDED} because of: {error.text.removeprefix('ERR ')}")
+    if client.transaction is not None:
+        client.transaction.broken = True
+    return error
+
+
 def end(client: Client) -> None:
     """Forget the transaction and what is watched for it."""
     client.transaction = None
@@ -48,10 +59,14 @@ def end(client: Client) -> None:
 
 
 def _run(client: Client, transaction: Transaction) -> Reply:
-    """The replies of all. What subscriptions push on the way stands among them, as on the wire."""
+    """The replies of all, as many as there are commands: more of a subscription come after them.
+
+    What the transaction publishes to its own client comes last.
+    """
     deliver = client.deliver
     stream: list[Reply] = []
-    client.deliver, client.may_block = stream.append, False
+    late: list[Reply] = []
+    client.deliver, client.push, client.may_block = stream.append, late.append, False
     try:
         for command_, args in transaction.queue:
             try:
@@ -63,11 +78,12 @@ def _run(client: Client, transaction: Transaction) -> Reply:
             if reply is not NO_REPLY:
                 stream.append(reply)
     finally:
-        client.deliver, client.may_block = deliver, True
+        client.deliver = client.push = deliver
+        client.may_block = True
     count = len(transaction.queue)
     deliver(stream[:count])
-    for push in stream[count:]:
-        deliver(push)
+    for reply in (*stream[count:], *late):
+        deliver(reply)
     return NO_REPLY
 
 

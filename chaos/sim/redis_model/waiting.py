@@ -50,7 +50,8 @@ class Waiting:
     def __init__(self, rerun: Callable[[Wait], None]) -> None:
         self._rerun = rerun
         self._by_key: dict[tuple[int, bytes], dict[int, Wait]] = {}
-        self._deadlines: list[tuple[int, int, Wait]] = []
+        self._deadlines: list[tuple[int, int, int, Wait]] = []
+        self._blocked_ever = 0
         self._signalled: dict[tuple[int, bytes], None] = {}
         self._serving = False
         self.count = 0
@@ -63,7 +64,8 @@ class Waiting:
             line = self._by_key.setdefault((wait.keyspace.number, key), {})
             line.setdefault(client.number, wait)
         if wait.deadline_ms:
-            heappush(self._deadlines, (wait.deadline_ms, client.number, wait))
+            self._blocked_ever += 1
+            heappush(self._deadlines, (wait.deadline_ms, client.number, self._blocked_ever, wait))
 
     def forget(self, wait: Wait) -> None:
         """Let a client go, without a reply."""
@@ -103,7 +105,7 @@ class Waiting:
     def next_deadline_ms(self) -> int | None:
         """When the first blocked client's time runs out."""
         deadlines = self._deadlines
-        while deadlines and deadlines[0][2].client.wait is not deadlines[0][2]:
+        while deadlines and deadlines[0][3].client.wait is not deadlines[0][3]:
             heappop(deadlines)
         return deadlines[0][0] if deadlines else None
 
@@ -111,7 +113,7 @@ class Waiting:
         """Let go of the clients whose time has run out, in order of deadline, then of number."""
         late: list[Wait] = []
         while (first := self.next_deadline_ms()) is not None and first <= now_ms:
-            wait = heappop(self._deadlines)[2]
+            wait = heappop(self._deadlines)[3]
             self.forget(wait)
             late.append(wait)
         return late

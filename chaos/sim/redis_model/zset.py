@@ -30,6 +30,7 @@ class SortedSet:
 
     def put(self, member: bytes, score: float) -> None:
         """Add a member or move it to a score."""
+        score += 0.0  # -0 is stored as 0
         old = self.scores.get(member)
         if old is not None:
             del self.order[bisect_left(self.order, (old, member))]

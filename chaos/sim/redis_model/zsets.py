@@ -88,7 +88,7 @@ def _zadd_incr(
         return None
     members.put(member, value)
     _store(client, key, members, is_changed=value != old)
-    return written(value)
+    return b"-0" if value == 0 and math.copysign(1, value) < 0 else written(value)
 
 
 def _store(client: Client, key: bytes, members: SortedSet, *, is_changed: bool) -> None:
