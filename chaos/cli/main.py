@@ -24,7 +24,8 @@ from chaos.cli.params import closest
 from chaos.errors import SaqChaosError
 
 VERBS = (
-    "soak", "explore", "replay", "confirm", "check", "validate", "list", "doctor", "clean", "bench",
+    "soak", "explore", "replay", "confirm", "export", "check", "validate", "list", "doctor",
+    "clean", "bench",
 )  # fmt: skip
 EXIT_FAULT_OF_OURS = 4
 EXIT_INTERRUPTED = 130
@@ -69,6 +70,7 @@ def cli(debug: bool) -> None:
       saq-chaos explore same-key --variant stock@0.26.3 --until-failure
       saq-chaos replay runs/latest
       saq-chaos confirm runs/latest
+      saq-chaos export runs/latest --pytest test_it.py
     Find out why something does not start here:
       saq-chaos doctor
 
