@@ -9,14 +9,19 @@ from typing import TYPE_CHECKING
 import click
 
 from chaos.cli import output
+from chaos.cli.bench_simulator import determinism, sim
 
 if TYPE_CHECKING:
     from chaos.live.bench_overhead import OverheadResult
 
 
-@click.group("bench", short_help="Measure what watching a worker costs.")
+@click.group("bench", short_help="Measure saq-chaos: its cost, its speed, its repeatability.")
 def command() -> None:
     """Measure saq-chaos itself."""
+
+
+command.add_command(sim)
+command.add_command(determinism)
 
 
 @command.command("overhead", short_help="Noop jobs/s with and without the probe.")

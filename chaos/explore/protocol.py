@@ -102,7 +102,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
         digest: of the history.
         decisions: enqueues, injections, and tape entries that are not their default.
         interleavings: which pairs of attempt states met (`chaos.explore.coverage`).
-        spent_us: real time, judging included.
+        spent_us: real time, judging included; `cpu_us` is the processor's.
     """
 
     seed: int
@@ -114,6 +114,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     steps: int
     virtual_us: int
     spent_us: int
+    cpu_us: int = 0
     reason: str = ""
     stacks: str = ""
     interleavings: tuple[str, ...] = ()

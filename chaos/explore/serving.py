@@ -16,6 +16,7 @@ import sys
 import time
 import traceback
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import msgspec
@@ -104,10 +105,10 @@ def run_seeds(job: RunSeeds, send: Send) -> None:
     _enter(job)
     durations = job.durations_us or (0,) * len(job.seeds)
     for seed, duration_us in zip(job.seeds, durations, strict=True):
-        began_ns = time.perf_counter_ns()
+        began = Began()
         plan = swarm.plan_for(base, seed, swarm=job.swarm, duration_us=duration_us)
         result = run_one(_request(job, plan, seed))
-        summary = _summary(plan, seed, result, began_ns)
+        summary = _summary(plan, seed, result, began)
         send(SeedDone(summary=summary))
         if job.until_failure and summary.broken():
             return
@@ -115,17 +116,17 @@ def run_seeds(job: RunSeeds, send: Send) -> None:
 
 def run_given(job: RunOne, send: Send) -> None:
     """Run one seed as the job wants it, and give back what it takes to run it again."""
-    began_ns = time.perf_counter_ns()
+    began = Began()
     plan = swarm.plan_for(plan_of(job.subject.plan), job.seed, swarm=False)
     _enter(job)
     request = _request(job, plan, job.seed)
     if job.history_to:
         with recording(Path(job.history_to), plan.limits.history_bytes) as taken:
             result = run_one(request, taken.take)
-        summary = _summary(plan, job.seed, result, began_ns, taken)
+        summary = _summary(plan, job.seed, result, began, taken)
     else:
         result = run_one(request)
-        summary = _summary(plan, job.seed, result, began_ns)
+        summary = _summary(plan, job.seed, result, began)
     script, tape = None, None
     if job.decisions:
         script = job.script or FixedScript.of(DrawnScript(plan), len(plan.faults))
@@ -160,11 +161,19 @@ def _enter(job: Job) -> None:
         sys.path.insert(0, folder)
 
 
+@dataclass(frozen=True, slots=True)
+class Began:
+    """When a run began, on both clocks."""
+
+    wall_ns: int = field(default_factory=time.perf_counter_ns)
+    cpu_ns: int = field(default_factory=time.process_time_ns)
+
+
 # --- judging --------------------------------------------------------------------------------------
 
 
 def _summary(
-    plan: Plan, seed: int, result: SimResult, began_ns: int, taken: Recording | None = None
+    plan: Plan, seed: int, result: SimResult, began: Began, taken: Recording | None = None
 ) -> Summary:
     """A run, judged. `taken` has what its result has not kept."""
     verdict = judge.judge_timeline(plan, result.timeline)
@@ -182,7 +191,8 @@ def _summary(
         reason=result.reason,
         stacks=result.stacks[:STACK_CHARACTERS],
         interleavings=met,
-        spent_us=(time.perf_counter_ns() - began_ns) // 1_000,
+        spent_us=(time.perf_counter_ns() - began.wall_ns) // 1_000,
+        cpu_us=(time.process_time_ns() - began.cpu_ns) // 1_000,
     )
 
 

@@ -82,9 +82,10 @@ def _times(spec: SpecT, draw: Random, keep: tuple[str, ...] = ()) -> SpecT:
         if name.endswith("_us") and name not in (*NEVER_STRETCHED, *keep)
     ]
     values = {name: getattr(spec, name) for name in names}
-    return spec.model_copy(
-        update={name: _stretched(value, draw) for name, value in values.items() if value}
-    )
+    stretched = {name: _stretched(value, draw) for name, value in values.items() if value}
+    if "min_us" in stretched:  # the least stays below the most
+        stretched["min_us"] = min(stretched["min_us"], stretched["max_us"])
+    return spec.model_copy(update=stretched)
 
 
 def _some(items: tuple[ItemT, ...], draw: Random) -> tuple[ItemT, ...]:
