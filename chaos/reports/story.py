@@ -20,11 +20,12 @@ from chaos.errors import UsageError
 from chaos.history import History
 from chaos.reports import story_glossary, story_items, story_lanes, story_meaning, story_steps
 from chaos.reports.story_model import Arrow, Lane, Step, Story
-from chaos.reports.story_names import Names, quoted
+from chaos.reports.story_names import Names
 from chaos.reports.story_page import html
+from chaos.reports.story_relevance import Relevance
 from chaos.reports.story_scene import Scene, set_up
 from chaos.reports.story_text import text
-from chaos.reports.story_words import Words
+from chaos.reports.story_words import Said, Words
 from chaos.verdict import Finding, Outcome, Verdict
 
 __all__ = ["Arrow", "Choice", "Lane", "Step", "Story", "choose", "html", "of", "text"]
@@ -62,20 +63,21 @@ def of(
     if isinstance(found, Choice):
         promise, variant, found = found.promise, found.variant, found.finding
     scene = set_up(history, found, variant)
-    names = _names(scene)
-    words = Words(scene.events, names)
-    kept = story_items.chosen(scene, words)
-    slots = story_items.slots_matter(scene)
-    lanes = story_lanes.Lanes(scene, kept, slots, names)
+    relevance = Relevance(scene)
+    words, names, kept = _told(scene, relevance)
+    lanes = story_lanes.Lanes(scene, kept, relevance.slots, names)
     gaps = story_items.left_out(scene, kept)
     steps = story_steps.steps(scene, kept, gaps, lanes, words, names)
     breaks_n = scene.breaks.n if scene.breaks is not None else 0
     breaks_at = next((n for n, step in enumerate(steps) if breaks_n in step.events), -1)
     summary = story_steps.summary(kept, scene, words)
     why = names.plain(found.message)
+    why = f"Job {why}" if why[:1] in ("'", '"') else why
+    if promise == "no-internal-errors" and breaks_at >= 0:
+        why = steps[breaks_at].text
     told = [*summary, *(step.text for step in steps), why]
     return Story(
-        title=_title(promise, scene),
+        title=story_meaning.title(promise, scene),
         promise=promise,
         claim=next((one.claim for one in CHECKERS if one.name == promise), ""),
         variant=scene.variant,
@@ -84,7 +86,7 @@ def of(
         lanes=tuple(lanes.all),
         steps=steps,
         breaks_at=breaks_at,
-        why=why,
+        why=why[:1].upper() + why[1:],
         means=story_meaning.of(promise, scene, names),
         notes=(*_notes(scene), *notes),
         words=story_glossary.used_in(told),
@@ -130,19 +132,13 @@ def _nothing_to_tell(verdict: Verdict, promise: str, variant: str, number: int) 
     return f"there is no finding {asked}; there are: {', '.join(there)}"
 
 
-def _names(scene: Scene) -> Names:
-    return Names(
-        [one.id for one in scene.attempts],
-        story_items.hosts(scene),
-    )
-
-
-def _title(promise: str, scene: Scene) -> str:
-    kind, job = scene.finding.kind, quoted(scene.job)
-    about = f" on job {job}" if scene.job else ""
-    if promise == "no-internal-errors":
-        return f"How saq came to raise {kind}{about}"
-    return f"How {promise or 'a promise'} came to be broken{about}: {kind}"
+def _told(scene: Scene, relevance: Relevance) -> tuple[Words, Names, tuple[Said, ...]]:
+    """What is told, with names that are as short as those hosts allow."""
+    attempts = [one.id for one in scene.attempts]
+    kept = story_items.chosen(scene, relevance, Words(scene.events, Names(attempts, ())))
+    names = Names(attempts, story_items.hosts_in(kept, scene))
+    words = Words(scene.events, names)
+    return words, names, story_items.chosen(scene, relevance, words)
 
 
 def _notes(scene: Scene) -> list[str]:

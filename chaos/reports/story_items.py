@@ -1,66 +1,55 @@
 """Chooses what a story tells: at most `limit` events of its scene, and a count of the rest.
 
-What stays is what weighs most (`story_words`), then what is nearest to the moment at which it
-broke. Events of the attempts that the finding is about weigh more than those of bystanders, and
-what came after the break is told only where it follows from it. The finding's own events always
-stay.
+What stays is what weighs most (`story_relevance`), then what is nearest to the moment at which it
+broke. A call and its answer are told as one, if nobody else did anything in between.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+
+import msgspec
 
 from chaos import event as e
-from chaos.reports.story_scene import Scene, attempts_of
+from chaos.reports.story_relevance import Relevance
+from chaos.reports.story_scene import Scene
 from chaos.reports.story_words import Said, Words
 
 LIMIT = 40
 _LEAST = 20  # lighter events are counted, not told
-_OF_HOSTS = (
-    e.HostBegan, e.HostStopping, e.HostEnded, e.UpkeepEnded, e.ErrorRaised, e.HostSignalled,
-    e.HostExited, e.FaultInjected, e.FaultHealed,
-)  # fmt: skip
-_SLOT = (e.SlotSet, e.SlotOverwritten, e.SlotRemoved, e.SlotMissed)
-_SEEN_BY_ITS_CALLS = ("sweep", "abort")
-_EVIDENCE = 1_000
 _PLURALS = {"retry": "retries", "finish": "finishes", "finish abort": "finishes of aborts"}
 
 
-def slots_matter(scene: Scene) -> frozenset[str]:
-    """The workers on which attempts of this job got into each other's way in the slot."""
-    return frozenset(
-        one.host
-        for one in scene.events
-        if isinstance(one, e.SlotOverwritten | e.SlotRemoved | e.SlotMissed)
-        and scene.first_n <= one.n <= scene.last_n
-        and (scene.proves(one) or not isinstance(one, e.SlotRemoved) or one.by != one.attempt)
-        and any(name in scene.close for name in attempts_of(one))
-    )
-
-
-def chosen(scene: Scene, words: Words, limit: int = LIMIT) -> tuple[Said, ...]:
+def chosen(
+    scene: Scene, relevance: Relevance, words: Words, limit: int = LIMIT
+) -> tuple[Said, ...]:
     """The events that the story tells, in words and in order."""
-    slots = slots_matter(scene)
-    concerned = hosts(scene)
     weighed: list[tuple[int, int, Said]] = []
-    focus_n = _focus_n(scene)
     for event in scene.events:
-        said = words.of(event) if _belongs(event, scene, concerned) else None
-        if said is None:
-            continue
-        weight = _weight(said, scene, slots)
-        if weight >= _LEAST:
-            weighed.append((-weight, abs(event.n - focus_n), said))
+        said = words.of(event)
+        weight = 0 if said is None else relevance.weight(said)
+        if said is not None and weight >= _LEAST:
+            weighed.append((-weight, abs(event.n - relevance.focus_n), said))
     weighed.sort(key=lambda one: one[:2])
     kept = [said for _, _, said in weighed[:limit]]
-    kept += _caught_before_active(scene, words, kept) if len(kept) < limit else []
-    return tuple(sorted(kept, key=lambda said: said.event.n))
+    if len(kept) < limit:
+        kept += _caught_before_active(scene, words, kept)
+    kept.sort(key=lambda said: said.event.n)
+    return tuple(_with_answers(_without_doubles(kept)))
+
+
+def hosts_in(kept: Iterable[Said], scene: Scene) -> tuple[str, ...]:
+    """The hosts that are named when these events are told."""
+    named = [one.host for one in scene.attempts]
+    for said in kept:
+        named += [said.event.host, str(getattr(said.event, "target", ""))]
+    return tuple(dict.fromkeys(filter(None, named)))
 
 
 def left_out(scene: Scene, kept: Sequence[Said]) -> dict[int, str]:
     """Before which kept event (by number) what was left out, in words."""
-    told = frozenset(said.event.n for said in kept)
+    told = frozenset(n for said in kept for n in said.numbers)
     numbers = sorted(told)
     between: dict[int, Counter[str]] = {}
     place = 0
@@ -97,87 +86,52 @@ def _kind_of(event: e.Event, scene: Scene) -> str:
     return ""
 
 
-# --- what belongs to the story --------------------------------------------------------------------
+def _without_doubles(kept: Sequence[Said]) -> Iterator[Said]:
+    """A context that overwrites another one is registered by the same act: told once."""
+    for place, said in enumerate(kept):
+        after = kept[place + 1].event if place + 1 < len(kept) else None
+        doubled = isinstance(said.event, e.SlotSet) and isinstance(after, e.SlotOverwritten)
+        if not (doubled and getattr(after, "by", "") == getattr(said.event, "attempt", "")):
+            yield said
 
 
-def hosts(scene: Scene) -> frozenset[str]:
-    """The hosts that the story is about: those of its attempts, and whoever made its calls."""
-    hosts = {one.host for one in scene.attempts} | {one.host for one in scene.evidence}
-    for event in scene.events:
-        within = scene.first_n <= event.n <= scene.last_n
-        if within and isinstance(event, e.CallInvoked) and event.job and not event.attempt:
-            hosts.add(event.host)
-    return frozenset(hosts - {e.CONTROLLER})
+def _with_answers(kept: Iterable[Said]) -> Iterator[Said]:
+    """A call and its answer are one thing, if nobody else did anything in between."""
+    before: Said | None = None
+    for said in kept:
+        if before is not None and _is_answer(said, before):
+            says = before.says
+            if getattr(said.event, "op", "") != "enqueue":
+                says = f"{says} (Redis confirms it)"
+            before = msgspec.structs.replace(before, answer=said.event, says=says)
+            continue
+        if before is not None:
+            yield before
+        before = said
+    if before is not None:
+        yield before
 
 
-def _belongs(event: e.Event, scene: Scene, hosts: frozenset[str]) -> bool:
-    if scene.proves(event) or _is_its_enqueue(event, scene):
-        return True
-    if not scene.first_n <= event.n <= scene.last_n:
-        return False
-    if isinstance(event, e.FaultInjected | e.FaultHealed):
-        target = getattr(event, "target", "")
-        return event.fault not in _SEEN_BY_ITS_CALLS and (not target or target in hosts)
-    if isinstance(event, _OF_HOSTS) and not getattr(event, "job", ""):
-        return str(getattr(event, "target", event.host)) in hosts
-    if isinstance(event, e.CallReturned):
-        return event.outcome in ("fail", "cancelled")
-    names = attempts_of(event)
-    shown = {one.id for one in scene.attempts}
-    return not names or any(name in shown for name in names)
-
-
-def _is_its_enqueue(event: e.Event, scene: Scene) -> bool:
-    """Whether it enqueued what the story is about, however long before."""
-    if not isinstance(event, e.CallInvoked) or event.op != "enqueue" or event.n > scene.last_n:
-        return False
-    enqueues = {one.began.enqueue for one in scene.attempts}
-    enqueues |= {getattr(one, "enqueue", 0) for one in scene.evidence}
-    return bool(event.enqueue) and event.enqueue in enqueues
-
-
-def _weight(said: Said, scene: Scene, slots: frozenset[str]) -> int:
-    event, weight = said.event, said.weight
-    if scene.proves(event):
-        return _EVIDENCE
-    if isinstance(event, _SLOT) and event.host not in slots:
-        return 0
-    names = attempts_of(event)
-    if names and not any(name in scene.close for name in names):
-        weight = weight * 6 // 10
-    if scene.breaks is not None and event.n > scene.breaks.n:
-        follows = bool(set(names) & set(attempts_of(scene.breaks)))
-        decides = isinstance(event, e.CallInvoked) and event.op in ("retry", "finish", "abort")
-        if not (follows or (decides and not names)):
-            return 0
-        weight //= 2
-    return weight
-
-
-def _focus_n(scene: Scene) -> int:
-    """Where the story is densest: the break, or what last happened before an inspection."""
-    if scene.breaks is None:
-        return scene.last_n
-    if not isinstance(scene.breaks, e.JobState):
-        return scene.breaks.n
-    before = [one.n for one in scene.evidence if not isinstance(one, e.JobState)]
-    return max(before, default=scene.breaks.n)
+def _is_answer(said: Said, before: Said) -> bool:
+    invoked, returned = before.event, said.event
+    return (
+        isinstance(invoked, e.CallInvoked)
+        and isinstance(returned, e.CallReturned)
+        and (invoked.host, invoked.call) == (returned.host, returned.call)
+        and returned.outcome in ("ok", "empty")
+    )
 
 
 def _caught_before_active(scene: Scene, words: Words, kept: Iterable[Said]) -> list[Said]:
-    """The updates to ACTIVE that something happened before: a worker had the job, unmarked."""
-    aborts = [
-        said.event.n
-        for said in kept
-        if isinstance(said.event, e.CallInvoked) and said.event.op in ("abort", "finish", "retry")
-    ]
+    """The first update to ACTIVE that something came before: a worker had the job, unmarked."""
+    calls = [said.event for said in kept if isinstance(said.event, e.CallInvoked)]
+    caught_by = [one.n for one in calls if one.op in ("abort", "finish", "retry")]
     began = {one.id: one.began.n for one in scene.attempts}
-    found: list[Said] = []
     for event in scene.events:
         if not isinstance(event, e.CallInvoked) or event.attempt not in began:
             continue
         if event.op == "update" and event.status == "active":
-            caught = any(began[event.attempt] < n < event.n for n in aborts)
-            said = words.of(event) if caught else None
-            found += [said] if said is not None else []
-    return found[:1]
+            said = words.of(event)
+            if said is not None and any(began[event.attempt] < n < event.n for n in caught_by):
+                return [said]
+    return []

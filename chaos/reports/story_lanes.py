@@ -27,6 +27,7 @@ from chaos.timeline.attempts import Attempt
 
 ATTEMPT_LANES = 5
 _SHARED_MAX = 8
+_CODES = {CONTROLLER: "C", PRODUCER: "P"}
 
 
 class Lanes:
@@ -100,7 +101,7 @@ class Lanes:
             if _role(host) not in (WORKER, REDIS):
                 kind = PRODUCER if _role(host) == PRODUCER else _role(host)
                 name = self._names.host(host).removeprefix("the ")
-                self._hosts[host] = self._add(kind, name, name[:1].upper(), full=host)
+                self._hosts[host] = self._add(kind, name, _CODES.get(kind, "H"), full=host)
 
     def _redis(self, variant: str) -> None:
         host = f"{variant}/redis"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from chaos.event import BodyEnded, CallInvoked
-from chaos.reports.story_names import Names
+from chaos.reports.story_names import Names, quoted
 from chaos.reports.story_scene import Scene, attempts_of
 
 _BY_PROMISE = {
@@ -40,6 +40,32 @@ _BY_KIND = {
     ): "The abort was meant for an earlier attempt, and ends this one.",
     ("aborts-honoured", "stray"): "Nobody had asked to end this attempt.",
 }
+
+
+_TITLES = {
+    ("no-internal-errors", ""): "How saq came to raise {kind} on {job}",
+    ("no-orphaned-contexts", ""): "How an attempt of {job} got out of an abort's reach",
+    ("no-orphaned-contexts", "leaked"): "How a context of {job} was left behind",
+    ("aborts-honoured", ""): "How an abort of {job} went wrong: {kind}",
+    ("no-lost-jobs", "lost"): "How {job} was lost",
+    ("no-lost-jobs", "stuck"): "How {job} got stuck",
+    ("no-lost-jobs", "refused"): "How an enqueue of {job} was refused",
+    ("no-phantom-runs", ""): "How {job} ran although nobody enqueued that: {kind}",
+    ("one-at-a-time", ""): "How {job} came to run twice at the same time",
+    ("terminal-is-final", "ran-again"): "How {job} ran again after its end",
+    ("terminal-is-final", "requeued"): "How {job} was queued again after its end",
+    ("terminal-is-final", "overwritten"): "How the end of {job} was overwritten",
+    ("bounded-attempts", ""): "How {job} came to run too often",
+}
+
+
+def title(promise: str, scene: Scene) -> str:
+    """The headline of a finding."""
+    kind, job = scene.finding.kind, f"job {quoted(scene.job)}" if scene.job else scene.variant
+    words = _TITLES.get((promise, kind)) or _TITLES.get((promise, ""))
+    if words is None:
+        words = f"How {promise or 'a promise'} came to be broken on {{job}}: {{kind}}"
+    return words.replace("{kind}", kind).replace("{job}", job)
 
 
 def of(promise: str, scene: Scene, names: Names) -> str:

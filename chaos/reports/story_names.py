@@ -40,6 +40,11 @@ def duration(time_us: int) -> str:
     return f"{minutes} min {seconds} s"
 
 
+def stamp(time_us: int) -> str:
+    """A step's time, to the millisecond where steps may be close: `1.6 ms`, `1.491 s`."""
+    return duration(time_us) if time_us < 1_000_000 else f"{time_us / 1_000_000:,.3f} s"
+
+
 class Names:
     """What hosts and attempts of one story are called."""
 
@@ -62,6 +67,7 @@ class Names:
         """A finding's message with these names in it instead of the history's."""
         for full, name in self._longest(self._attempts):
             text = text.replace(f"attempt {full}", name).replace(full, name)
+        text = re.sub(r" \(enqueue \d+\)", "", text)
         text = re.sub(r"(attempt )?\S+/[a-z]+-\d+\.\d+#\d+", "another attempt", text)
         for full, name in self._longest(self._hosts):
             text = text.replace(full, name)

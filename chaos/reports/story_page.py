@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from chaos.reports import story_svg
 from chaos.reports.escape import html as escaped
 from chaos.reports.story_model import ALIVE, ATTEMPT, RUNS, SLOT, Lane, Step, Story
-from chaos.reports.story_names import duration, shortened
+from chaos.reports.story_names import shortened, stamp
 from chaos.reports.story_style import STYLE
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
@@ -75,19 +75,21 @@ def _picture(story: Story) -> Iterator[str]:
                 f"{story_svg.gap(story, place)}</span>"
                 f'<span class="said">… left out: {escaped(step.left_out)}</span></li>'
             )
-        yield _row(step, strip, breaks=place == story.breaks_at)
+        why = story.why if place == story.breaks_at else ""
+        yield _row(step, strip, why)
     yield "</ol></div>"
 
 
-def _row(step: Step, strip: str, *, breaks: bool) -> str:
-    css = ' class="breaks"' if breaks else ""
-    here = '<b class="here">✗ Here it breaks.</b> ' if breaks else ""
+def _row(step: Step, strip: str, why: str) -> str:
+    css = ' class="breaks"' if why else ""
+    here = '<b class="here">✗ Here it breaks.</b> ' if why else ""
+    because = "" if why in ("", step.text) else f"<br><i>{escaped(why, 2_000)}</i>"
     detail = f'<code title="in saq">{escaped(step.detail)}</code>' if step.detail else ""
     return (
         f'<li{css} style="--high: {story_svg.height(step)}px">'
-        f'<span class="time">{escaped(duration(step.t_us))}</span>'
+        f'<span class="time">{escaped(stamp(step.t_us))}</span>'
         f'<span class="strip">{strip}</span>'
-        f'<span class="said">{here}{escaped(step.text, 2_000)}{detail}</span></li>'
+        f'<span class="said">{here}{escaped(step.text, 2_000)}{because}{detail}</span></li>'
     )
 
 
@@ -119,8 +121,8 @@ def _key(story: Story) -> str:
     if RUNS in states:
         parts.append("<i class='thick'></i> its function runs")
     if any(lane.kind == SLOT for lane in story.lanes):
-        parts.append("<i class='pill'>A1</i> the slot holds attempt 1's context, <i class='pill'>–"
-                     "</i> nothing")  # fmt: skip
+        parts.append("<i class='pill'>A1</i> the slot holds attempt 1's context, "
+                     "<i class='pill none'>–</i> nothing")  # fmt: skip
     if story.breaks_at >= 0:
         parts.append("<i class='cross'>✗</i> here it breaks")
     return f'<p class="key">{"; ".join(parts)}.</p>'
@@ -164,7 +166,7 @@ def _table_row(story: Story, step: Step, *, breaks: bool) -> str:
     lane = story.lanes[step.lane]
     who = f"{lane.label}, {lane.group}" if lane.group not in ("", lane.label) else lane.label
     cells = [
-        escaped(duration(step.t_us)),
+        escaped(stamp(step.t_us)),
         escaped(who),
         ("<b class='here'>✗ Here it breaks.</b> " if breaks else "") + escaped(step.text, 2_000),
         *(escaped(one or "nothing") for one in step.slots),

@@ -84,8 +84,7 @@ def set_up(history: History, finding: Finding, variant: str = "") -> Scene:
     breaks = breaking_point(finding, evidence)
     attempts = [one for one in timeline.attempts.by_id.values() if one.job == job]
     close = _close(attempts, evidence, breaks, events)
-    first_n = min([one.began.n for one in attempts if one.id in close]
-                  + [one.n for one in evidence], default=1)  # fmt: skip
+    first_n = _first_n(attempts, close, evidence)
     last_n = _last_n(evidence, breaks, timeline, events)
     shown, hidden = _shown(attempts, close, first_n, breaks)
     return Scene(
@@ -169,9 +168,28 @@ def _close(
 
 
 def _last_of_its_enqueue(attempts: Sequence[Attempt], evidence: Sequence[e.Event]) -> list[str]:
-    enqueues = [getattr(one, "enqueue", 0) for one in evidence]
+    enqueues = enqueues_of(evidence)
     same = [one.id for one in attempts if one.began.enqueue in enqueues]
-    return same[-ATTEMPTS_SHOWN:]
+    return same[-2:]
+
+
+def enqueues_of(evidence: Sequence[e.Event]) -> frozenset[int]:
+    """Which enqueues of the key a finding is about; an inspection may have found another one."""
+    told = [one for one in evidence if not isinstance(one, e.JobState)] or evidence
+    return frozenset(filter(None, (getattr(one, "enqueue", 0) for one in told)))
+
+
+def _first_n(
+    attempts: Sequence[Attempt], close: frozenset[str], evidence: Sequence[e.Event]
+) -> int:
+    """Where the story begins: the enqueue itself may lie long before and is told anyway."""
+    began = [one.began.n for one in attempts if one.id in close]
+    proof = [
+        one.n
+        for one in evidence
+        if not (began and isinstance(one, e.CallInvoked | e.CallReturned) and one.op == "enqueue")
+    ]
+    return min([*began, *proof], default=1)
 
 
 def _shown(
@@ -185,6 +203,8 @@ def _shown(
         if one.id not in close and one.began.n < last_n and _ended_n(one) > first_n
     ]
     meanwhile.sort(key=lambda one: last_n - one.began.n)
+    if not close and breaks is not None:  # it never ran: what ran meanwhile is not its story
+        return (), 0
     room = max(0, ATTEMPTS_SHOWN - len(close))
     chosen = close | {one.id for one in meanwhile[:room]}
     return tuple(one for one in attempts if one.id in chosen), max(0, len(meanwhile) - room)

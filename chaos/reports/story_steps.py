@@ -9,6 +9,7 @@ scene, told or not.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
 
 from chaos import event as e
 from chaos.reports.story_lanes import Lanes
@@ -17,9 +18,11 @@ from chaos.reports.story_names import Names, duration
 from chaos.reports.story_scene import Scene
 from chaos.reports.story_words import Said, Words
 
-_TOGETHER_US = 25_000
+_TOGETHER_US = 50_000  # an attempt's own steps, each a round trip to Redis apart
+_CALLS_TOGETHER_US = 5_000
 _PHRASES_MAX = 4
 _SENTENCES = 8
+_TURNING_POINT = 60  # what weighs as much is not left out of a summary
 _TOLD_TIME_US = 10_000
 
 
@@ -32,14 +35,14 @@ def steps(
     made: list[Step] = []
     start_us = kept[0].event.t_us if kept else 0
     for group in _groups(kept, scene):
-        state.up_to(group[-1].event.n)
+        state.up_to(max(group[-1].numbers))
         arrows = [lanes.arrow(said) for said in group]
         made.append(
             Step(
                 t_us=max(0, group[0].event.t_us - start_us),
                 lane=lanes.of(group[0]),
                 text=sentence(words.actor(group[0].actor), [said.says for said in group]),
-                events=tuple(said.event.n for said in group),
+                events=tuple(n for said in group for n in said.numbers),
                 arrows=tuple(dict.fromkeys(arrow for arrow in arrows if arrow is not None)),
                 bars=state.bars(),
                 slots=state.slots(),
@@ -52,7 +55,7 @@ def steps(
 
 def sentence(actor: str, phrases: Sequence[str]) -> str:
     """`Attempt 1 registers its context, runs …, and is over.`"""
-    subject = actor[:1].upper() + actor[1:]
+    subject = actor if actor.startswith("saq-chaos") else actor[:1].upper() + actor[1:]
     if len(phrases) > 1:
         comma = "," if len(phrases) > 2 or "," in phrases[0] else ""
         said = f"{', '.join(phrases[:-1])}{comma} and {phrases[-1]}"
@@ -63,12 +66,15 @@ def sentence(actor: str, phrases: Sequence[str]) -> str:
 
 def summary(kept: Sequence[Said], scene: Scene, words: Words) -> tuple[str, ...]:
     """At most a handful of sentences: what matters most, in order."""
-    for least in range(0, 1_000, 5):
+    spoken: tuple[str, ...] = ()
+    for least in range(0, _TURNING_POINT + 1, 5):
         told = [said for said in kept if said.weight >= least or _is_break(said, scene)]
         spoken = tuple(_sentences(told, words))
         if len(spoken) <= _SENTENCES:
             return spoken
-    return ()
+    half = _SENTENCES // 2
+    between = f"(… and so on: {len(spoken) - 2 * half} more of such steps.)"
+    return (*spoken[:half], between, *spoken[-half:])
 
 
 def _sentences(told: Sequence[Said], words: Words) -> Iterator[str]:
@@ -82,19 +88,23 @@ def _sentences(told: Sequence[Said], words: Words) -> Iterator[str]:
 
 
 def _timed(group: Sequence[Said]) -> Iterator[str]:
+    """The phrases of one sentence, with the times between them; what is repeated is counted."""
     before_us = group[0].event.t_us
-    for said in group:
-        waited_us = said.event.t_us - before_us
-        yield (
-            f"{duration(waited_us)} later {said.says}" if waited_us >= _TOLD_TIME_US else said.says
-        )
-        before_us = said.event.t_us
+    for says, same in groupby(group, lambda said: said.says):
+        repeated = list(same)
+        first_us, last_us = repeated[0].event.t_us, repeated[-1].event.t_us
+        waited_us = first_us - before_us
+        later = f"{duration(waited_us)} later " if waited_us >= _TOLD_TIME_US else ""
+        often = f", {len(repeated)} times in {duration(last_us - first_us)}"
+        yield f"{later}{says}{often if len(repeated) > 1 else ''}"
+        before_us = last_us
 
 
 def _by_actor(told: Iterable[Said]) -> Iterator[list[Said]]:
     group: list[Said] = []
     for said in told:
-        if group and (said.actor != group[0].actor or len(group) >= _PHRASES_MAX):
+        phrases = len({one.says for one in (*group, said)})
+        if group and (said.actor != group[0].actor or phrases > _PHRASES_MAX):
             yield group
             group = []
         group.append(said)
@@ -117,12 +127,13 @@ def _groups(kept: Iterable[Said], scene: Scene) -> Iterator[list[Said]]:
 def _continues(group: Sequence[Said], said: Said, scene: Scene) -> bool:
     if _is_break(said, scene) or _is_break(group[-1], scene):
         return False
-    soon = said.event.t_us - group[0].event.t_us <= _TOGETHER_US
+    limit_us = _TOGETHER_US if said.actor[0] == ATTEMPT else _CALLS_TOGETHER_US
+    soon = said.event.t_us - group[0].event.t_us <= limit_us
     return soon and said.actor == group[0].actor and len(group) < _PHRASES_MAX
 
 
 def _is_break(said: Said, scene: Scene) -> bool:
-    return scene.breaks is not None and said.event.n == scene.breaks.n
+    return scene.breaks is not None and scene.breaks.n in said.numbers
 
 
 class _State:
@@ -196,6 +207,3 @@ class _State:
                 self._bar(attempt)
         if host in self._holders:
             self._holders[host].clear()
-
-
-__all__ = ["ATTEMPT", "sentence", "steps", "summary"]

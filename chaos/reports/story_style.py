@@ -27,6 +27,7 @@ p, .short { max-width: 52rem; overflow-wrap: anywhere; }
 .key .thick { width: 14px; height: 16px; background: var(--a1); border-radius: 2px; }
 .key .pill { background: var(--a1); color: var(--on); border-radius: 10px; padding: 0 .5em;
   font-size: .8rem; line-height: 20px; }
+.key .none { background: var(--a0); }
 .key .cross { color: var(--bad); font-weight: bold; }
 .head, .steps li { display: grid;
   grid-template-columns: var(--time) calc(var(--lane) * var(--lanes)) minmax(12rem, 1fr); }
@@ -57,6 +58,7 @@ svg line.edge { stroke: var(--line); stroke-width: 1; }
 svg rect.alive { opacity: .55; } svg .dashed { opacity: .4; }
 svg .arrow { stroke: var(--ink); stroke-width: 1.8; fill: none; }
 svg .missed { stroke: var(--bad); stroke-dasharray: 4 3; }
+svg .nothing { stroke: var(--bad); stroke-width: 2.5; }
 svg .head { fill: var(--ink); }
 svg .mark { fill: var(--ink); stroke: var(--paper); stroke-width: 2; }
 svg .broken { fill: var(--bad); stroke: var(--paper); stroke-width: 2; }

@@ -59,11 +59,11 @@ def _strip(
         *_lines(story, step.bars, step.slots, FIRST_Y),
     ]
     for number, arrow in enumerate(step.arrows):
-        parts.append(_arrow(story, arrow, FIRST_Y + number * ARROW_DY))
+        parts.append(_arrow(story, arrow, _arrow_y(number)))
     parts.append(_mark(story, step, breaks=breaks))
     for place, before, after in zip(story.slot_lanes, slots, step.slots, strict=True):
         if before != after:
-            parts.append(_held(story, place, after))
+            parts.append(_held(story, place, after, _reached_y(step, place)))
     return f'<svg role="img">{"".join(parts)}</svg>'
 
 
@@ -138,19 +138,29 @@ def _at(x: str, shape: str) -> str:
     return f'<svg x="{x}" overflow="visible">{shape}</svg>'
 
 
+def _arrow_y(number: int) -> int:
+    return FIRST_Y + number * ARROW_DY
+
+
+def _reached_y(step: Step, place: int) -> int:
+    """Where an arrow of this step reaches a lane."""
+    ys = [_arrow_y(number) for number, arrow in enumerate(step.arrows) if arrow.end == place]
+    return ys[-1] if ys else FIRST_Y
+
+
 def _arrow(story: Story, arrow: Arrow, y: int) -> str:
     lanes = len(story.lanes)
-    right = arrow.end > arrow.start
-    tip = -9 if right else 9
-    css = "arrow missed" if arrow.missed else "arrow"
-    head = f'<path class="head" d="M{tip},{y} l{-9 if right else 9},-5 v10 z"/>'
-    cross = (
-        f'<path class="{css}" d="M{tip * 2 - 4},{y - 4} l8,8 m0,-8 l-8,8"/>' if arrow.missed else ""
+    away = -1 if arrow.end > arrow.start else 1
+    tip = away * (20 if story.lanes[arrow.end].kind == SLOT else 8)
+    line = (
+        f'<line class="arrow{" missed" if arrow.missed else ""}" x1="{_x(lanes, arrow.start)}" '
+        f'y1="{y}" x2="{_x(lanes, arrow.end)}" y2="{y}"/>'
     )
-    return (
-        f'<line class="{css}" x1="{_x(lanes, arrow.start)}" y1="{y}" '
-        f'x2="{_x(lanes, arrow.end)}" y2="{y}"/>' + _at(_x(lanes, arrow.end), cross or head)
-    )
+    if arrow.missed:
+        shape = f'<path class="arrow nothing" d="M{tip - 5},{y - 5} l10,10 m0,-10 l-10,10"/>'
+    else:
+        shape = f'<path class="head" d="M{tip},{y} l{away * 9},-5 v10 z"/>'
+    return line + _at(_x(lanes, arrow.end), shape)
 
 
 def _mark(story: Story, step: Step, *, breaks: bool) -> str:
@@ -165,14 +175,13 @@ def _mark(story: Story, step: Step, *, breaks: bool) -> str:
     return _at(x, shape)
 
 
-def _held(story: Story, place: int, holder: str) -> str:
-    """What a slot holds from here on, in a pill below the arrow that changed it."""
-    y = FIRST_Y + 4
+def _held(story: Story, place: int, holder: str, y: int) -> str:
+    """What a slot holds from here on, in a pill where the arrow that changed it ends."""
     text = short_holder(holder)
     wide = 12 + 8 * len(text)
     return _at(
         _x(len(story.lanes), place),
-        f'<g class="held {colour(holder)}"><rect x="{-wide / 2:g}" y="{y - 11}" width="{wide}" '
+        f'<g class="held {colour(holder)}"><rect x="{-wide / 2:g}" y="{y - 10}" width="{wide}" '
         f'height="20" rx="10"/><text x="0" y="{y + 4}">{escaped(text)}</text></g>',
     )
 

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 
 from chaos.reports.escape import terminal
 from chaos.reports.story_model import ALIVE, ATTEMPT, RUNS, SLOT, Lane, Step, Story
-from chaos.reports.story_names import duration
+from chaos.reports.story_names import stamp
 
 _TIME = 10
 _TEXT_MIN = 38
@@ -49,6 +49,8 @@ def _summary(story: Story, width: int, colour: bool) -> Iterator[str]:
         yield from _wrapped(one, width, first=f"{number:3}. ", rest="     ")
     lines = _wrapped(f"What is wrong: {story.why}", width, first="  ✗  ", rest="     ")
     yield from (f"{_RED}{line}{_PLAIN}" if colour else line for line in lines)
+    if story.means:
+        yield from _wrapped(story.means, width, first="     ", rest="     ")
     yield ""
 
 
@@ -88,11 +90,11 @@ def _picture(story: Story, width: int, colour: bool) -> Iterator[str]:
         if step.left_out:
             yield _row("", _bars(story, bars, slots, column), f"… left out: {step.left_out}")
         breaks = place == story.breaks_at
-        lines = _wrapped(_marked(step, breaks), width - left)
+        lines = _wrapped(_marked(story, step, breaks), width - left)
         drawn = _drawn(story, step, breaks, bars, slots, column)
         after = _bars(story, step.bars, step.slots, column)
         for number, line in enumerate(lines):
-            time = "" if number else duration(step.t_us)
+            time = "" if number else stamp(step.t_us)
             row = _row(time, after if number else drawn, line)
             yield f"{_RED}{row}{_PLAIN}" if colour and breaks else row
         bars, slots = step.bars, step.slots
@@ -105,6 +107,8 @@ def _legend(lanes: Sequence[Lane], width: int) -> Iterator[str]:
     for lane in lanes:
         where = f"on {lane.group} " if lane.group and lane.group != group else ""
         group = lane.group
+        if lane.label == lane.group:
+            where, group = "", lane.group
         named = lane.label if lane.kind != SLOT else "the slot and whose context it holds"
         parts.append(f"{where}{_code(lane)} {terminal(named)}")
     yield from _wrapped("; ".join(parts), width, first="  ", rest="  ")
@@ -116,8 +120,11 @@ def _row(time: str, drawn: str, said: str) -> str:
     return f"{time.rjust(_TIME)}  {drawn}{said}"
 
 
-def _marked(step: Step, breaks: bool) -> str:
-    return f"✗ HERE IT BREAKS: {step.text}" if breaks else step.text
+def _marked(story: Story, step: Step, breaks: bool) -> str:
+    if not breaks:
+        return step.text
+    because = "" if story.why == step.text else f" ({story.why})"
+    return f"✗ HERE IT BREAKS: {step.text}{because}"
 
 
 def _code(lane: Lane) -> str:
@@ -179,8 +186,8 @@ def _list(story: Story, width: int, colour: bool) -> Iterator[str]:
         if step.left_out:
             yield f"{'':{_TIME}}  … left out: {step.left_out}"
         breaks = place == story.breaks_at
-        first, rest = f"{duration(step.t_us).rjust(_TIME)}  ", " " * (_TIME + 2)
-        lines = _wrapped(_marked(step, breaks), width, first=first, rest=rest)
+        first, rest = f"{stamp(step.t_us).rjust(_TIME)}  ", " " * (_TIME + 2)
+        lines = _wrapped(_marked(story, step, breaks), width, first=first, rest=rest)
         yield from (f"{_RED}{line}{_PLAIN}" if colour and breaks else line for line in lines)
         for lane, holder in zip(slots, step.slots, strict=True):
             yield f"{rest}[slot of {terminal(lane.group)}: {terminal(holder) or 'empty'}]"

@@ -33,6 +33,7 @@ class Said(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         back: the arrow comes from there instead.
         missed: what it looked for was not there.
         detail: saq's own words for it: the call, the line, the error.
+        answer: the event of a call's return, if it is told together with the call.
     """
 
     event: e.Event
@@ -43,6 +44,12 @@ class Said(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     back: bool = False
     missed: bool = False
     detail: str = ""
+    answer: e.Event | None = None
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        """The numbers of its events."""
+        return (self.event.n,) if self.answer is None else (self.event.n, self.answer.n)
 
 
 class Words:
@@ -56,11 +63,19 @@ class Words:
         self._names = names
         self._invoked: dict[tuple[str, int], e.CallInvoked] = {}
         self._returned: dict[tuple[str, int], e.CallReturned] = {}
+        self._stopping: dict[str, int] = {}
+        self._timed_out: set[str] = set()
         for one in events:
             if isinstance(one, e.CallInvoked):
                 self._invoked[one.host, one.call] = one
             elif isinstance(one, e.CallReturned):
                 self._returned[one.host, one.call] = one
+            elif isinstance(one, e.HostStopping):
+                self._stopping.setdefault(one.host, one.n)
+            elif isinstance(one, e.HostSignalled) and one.signal in ("SIGTERM", "SIGINT"):
+                self._stopping.setdefault(one.target, one.n)
+            elif isinstance(one, e.ErrorRaised) and one.origin == "timeout":
+                self._timed_out.add(one.attempt)
         self._tellers: dict[type[e.Event], Callable[[Any], Said]] = {
             e.AttemptBegan: self._began,
             e.SlotSet: _slot_set,
@@ -68,7 +83,7 @@ class Words:
             e.SlotRemoved: self._removed,
             e.SlotMissed: _slot_missed,
             e.BodyBegan: _body_began,
-            e.BodyCancelled: _cancelled,
+            e.BodyCancelled: self._cancelled,
             e.BodyEnded: _body_ended,
             e.ProcessEnded: _process_ended,
             e.ErrorRaised: self._error,
@@ -111,9 +126,10 @@ class Words:
         )  # fmt: skip
 
     def _overwritten(self, event: e.SlotOverwritten) -> Said:
+        whose = self._names.attempt(event.attempt)
         return Said(
             event=event, actor=(ATTEMPT, event.by), weight=75, towards=SLOT,
-            says=f"thereby overwrites {self._names.attempt(event.attempt)}'s",
+            says=f"overwrites {whose}'s context in the slot with its own",
             detail="job_task_contexts[job] = …",
         )  # fmt: skip
 
@@ -151,6 +167,21 @@ class Words:
             weight=85 if event.origin in ("internal", "unknown-function") else 50,
         )  # fmt: skip
 
+    def _cancelled(self, event: e.BodyCancelled) -> Said:
+        if event.aborted is not None:
+            says = "is cancelled for an abort"
+        elif event.attempt in self._timed_out:
+            says = "is cancelled by its timeout"
+        elif self._stopping.get(event.host, event.n) < event.n:
+            says = f"is cancelled because {self._names.host(event.host)} stops"
+        else:
+            says = "is cancelled, although nothing says why"
+        detail = "None" if event.aborted is None else repr(shortened(event.aborted, 60))
+        return Said(
+            event=event, actor=(ATTEMPT, event.attempt), says=says, weight=64,
+            detail=f"aborted = {detail}",
+        )  # fmt: skip
+
     # --- calls ------------------------------------------------------------------------------------
 
     def _call(self, event: e.CallInvoked) -> Said:
@@ -177,6 +208,8 @@ class Words:
             what = event.detail or "cancelled"
             says = f"gets no answer to that ({what}), so nobody knows whether it happened"
             return Said(event=event, actor=actor, says=says, weight=62, towards=REDIS, back=True)
+        if event.op == "enqueue" and event.outcome == "empty":
+            done = "hears that its enqueue is refused"
         status = invoked.status.upper() if invoked is not None else ""
         return Said(
             event=event, actor=actor, weight=8, towards=REDIS, back=True,
@@ -287,23 +320,12 @@ def _body_began(event: e.BodyBegan) -> Said:
     return Said(event=event, actor=(ATTEMPT, event.attempt), says=says, weight=44)
 
 
-def _cancelled(event: e.BodyCancelled) -> Said:
-    if event.aborted is None:
-        says, detail = "is cancelled, for no abort that it knows of", "aborted = None"
-    else:
-        says = "is cancelled for an abort"
-        detail = f"aborted = {shortened(event.aborted, 60)!r}"
-    return Said(
-        event=event, actor=(ATTEMPT, event.attempt), says=says, weight=64, detail=detail
-    )  # fmt: skip
-
-
 def _body_ended(event: e.BodyEnded) -> Said:
     error = event.error.partition(":")[0]
     says = {
         "ok": "ends its function well",
         "raised": f"ends its function with {shortened(error, 40) or 'an error'}",
-        "cancelled": "ends its function, cancelled",
+        "cancelled": "ends its function because of the cancel",
     }.get(event.outcome, f"ends its function ({event.outcome})")
     return Said(
         event=event, actor=(ATTEMPT, event.attempt), says=says, weight=52,
@@ -343,7 +365,7 @@ def _exited(event: e.HostExited) -> Said:
 
 
 def _host_began(event: e.HostBegan) -> Said:
-    return Said(event=event, actor=(HOST, event.host), says="starts", weight=24)
+    return Said(event=event, actor=(HOST, event.host), says="starts", weight=14)
 
 
 def _stopping(event: e.HostStopping) -> Said:
