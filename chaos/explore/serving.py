@@ -143,6 +143,7 @@ def _request(job: Job, plan: Plan, seed: int) -> SimRequest:
         seed=seed,
         script=given.script if given else None,
         tape=given.tape if given else None,
+        keep_tape=given.decisions if given else False,
         limits=_limits(job.limits),
         app=job.subject.app or None,
     )

@@ -72,6 +72,7 @@ class SimRequest:
         script: what happens when; None: drawn from the plan and the seed.
         tape: None: every decision is drawn from the seed. Otherwise the decisions by name; every
             other one has its default then.
+        keep_tape: whether the decisions of a drawn tape are wanted; else they are only counted.
         limits: what ends a run that would not end by itself.
         app: `module:settings` of a user's application, importable here.
     """
@@ -82,6 +83,7 @@ class SimRequest:
     seed: int
     script: Script | None = None
     tape: Mapping[str, int] | None = None
+    keep_tape: bool = True
     limits: SimLimits = field(default_factory=SimLimits)
     app: str | None = None
 
@@ -139,11 +141,11 @@ def run_one(request: SimRequest, taker: Taker | None = None) -> SimResult:
 
 def _run(request: SimRequest, taker: Taker | None) -> SimResult:
     run = _Run(request, taker)
-    try:
-        with seams.installed(run.kernel):
+    with seams.installed(run.kernel):
+        try:
             return run.to_the_end()
-    finally:
-        run.dispose()
+        finally:
+            run.dispose()
 
 
 class _Run:
@@ -153,7 +155,9 @@ class _Run:
         self.request = request
         self.plan = _with_seed(request.plan, request.seed)
         self.tape: Tape = (
-            DrawnTape(request.seed) if request.tape is None else FixedTape(request.tape)
+            DrawnTape(request.seed, keep=request.keep_tape)
+            if request.tape is None
+            else FixedTape(request.tape)
         )
         limits = request.limits
         self.kernel = Kernel(
@@ -236,13 +240,12 @@ class _Run:
             )
 
     def _result(self) -> SimResult:
-        entries = dict(self.tape.entries)
         return SimResult(
             history=History(self.log.events),
             timeline=self.timeline,
             digest=self.log.digest(),
-            decisions=self.script.decisions + len(entries),
-            tape=entries,
+            decisions=self.script.decisions + self.tape.differing,
+            tape=dict(self.tape.entries),
             steps=self.kernel.steps,
             virtual_us=self.kernel.time_us,
             ended=self.ended,

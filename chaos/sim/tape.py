@@ -4,7 +4,7 @@
     ("next", "worker-1.1", 40)       ─► which of the ready hosts runs next
 
 A name says who decides what for which time, and no name counts the decisions of others: removing
-some leaves the rest as they were. A drawn tape hashes the seed and the name; a fixed one holds the
+some leaves the rest as they were. A drawn tape mixes the seed and the name; a fixed one holds the
 decisions that a failure needs, and gives every other one its default. Only what differs from its
 default is recorded.
 """
@@ -22,11 +22,21 @@ SPREAD_US = (50, 1_000, 5_000, 20_000)  # a latency that is not the default lies
 FRACTION_PARTS = 1_000_000
 _HALF = FRACTION_PARTS // 2
 
+_MASK = (1 << 64) - 1
+_MULTIPLIER = 0xBF58476D1CE4E5B9
+_MULTIPLIER_2 = 0x94D049BB133111EB
+_NUMBERS: dict[str, int] = {}  # of the texts in names; there are few, and every run has the same
+_NUMBERS_MAX = 100_000
+
 
 class Tape(Protocol):
-    """Where decisions come from. `entries` are those that differ from their default."""
+    """Where decisions come from. `entries` are those that differ from their default, if kept."""
 
     entries: dict[str, int]
+
+    @property
+    def differing(self) -> int:
+        """How many decisions differ from their default."""
 
     def draw_latency_us(self, name: Name) -> int:
         """A one-way latency; `LATENCY_US` is the default."""
@@ -42,49 +52,67 @@ class Tape(Protocol):
 
 
 class DrawnTape:
-    """Decisions drawn from a seed: two thirds of all latencies are the default one."""
+    """Decisions drawn from a seed: two thirds of all latencies are the default one.
 
-    def __init__(self, seed: int) -> None:
+    Args:
+        seed: what they are drawn from.
+        keep: whether those that differ from their default are written down; else only counted.
+    """
+
+    def __init__(self, seed: int, *, keep: bool = True) -> None:
         self.entries: dict[str, int] = {}
-        self._hash = blake2b(str(seed).encode(), digest_size=8)
+        self._differing = 0
+        self._keep = keep
+        self._start = _number_of(str(seed))
 
     def draw_latency_us(self, name: Name) -> int:
-        text = key_of(name)
-        drawn = self._number(text)
+        drawn = self._number(name)
         if drawn % 3:
             return LATENCY_US
         drawn //= 3
         limit_us = SPREAD_US[1 + drawn % (len(SPREAD_US) - 1)]
         latency_us = SPREAD_US[0] + (drawn >> 8) % (limit_us - SPREAD_US[0])
         if latency_us != LATENCY_US:
-            self.entries[text] = latency_us
+            self._differs(name, latency_us)
         return latency_us
 
     def choose(self, name: Name, n: int) -> int:
-        text = key_of(name)
-        chosen = self._number(text) % n
+        chosen = self._number(name) % n
         if chosen:
-            self.entries[text] = chosen
+            self._differs(name, chosen)
         return chosen
 
     def happens(self, name: Name, share: float) -> bool:
-        text = key_of(name)
-        happens = self._number(text) % FRACTION_PARTS < share * FRACTION_PARTS
+        happens = self._number(name) % FRACTION_PARTS < share * FRACTION_PARTS
         if happens:
-            self.entries[text] = 1
+            self._differs(name, 1)
         return happens
 
     def draw_fraction(self, name: Name) -> float:
-        text = key_of(name)
-        parts = self._number(text) % FRACTION_PARTS
+        parts = self._number(name) % FRACTION_PARTS
         if parts != _HALF:
-            self.entries[text] = parts
+            self._differs(name, parts)
         return parts / FRACTION_PARTS
 
-    def _number(self, text: str) -> int:
-        state = self._hash.copy()
-        state.update(text.encode())
-        return int.from_bytes(state.digest(), "little")
+    @property
+    def differing(self) -> int:
+        """How many decisions differed from their default."""
+        return self._differing
+
+    def _differs(self, name: Name, value: int) -> None:
+        self._differing += 1
+        if self._keep:
+            self.entries[key_of(name)] = value
+
+    def _number(self, name: Name) -> int:
+        """64 bits of the seed and the name: multiply and fold, part by part, as splitmix64 does."""
+        value = self._start
+        for part in name:
+            number = part if isinstance(part, int) else _NUMBERS.get(part) or _number_of(part)
+            value = (value ^ number) * _MULTIPLIER & _MASK
+            value ^= value >> 29
+        value = value * _MULTIPLIER_2 & _MASK
+        return value ^ value >> 32
 
 
 class FixedTape:
@@ -93,6 +121,11 @@ class FixedTape:
     def __init__(self, decisions: Mapping[str, int]) -> None:
         self.entries: dict[str, int] = {}
         self._decisions = decisions
+
+    @property
+    def differing(self) -> int:
+        """How many entries there are."""
+        return len(self.entries)
 
     def draw_latency_us(self, name: Name) -> int:
         return self._look_up(key_of(name), LATENCY_US)
@@ -111,6 +144,15 @@ class FixedTape:
         if value != default:
             self.entries[text] = value
         return value
+
+
+def _number_of(text: str) -> int:
+    """A text as 64 bits, the same in every process."""
+    if len(_NUMBERS) >= _NUMBERS_MAX:
+        _NUMBERS.clear()
+    digest = blake2b(text.encode(), digest_size=8).digest()
+    number = _NUMBERS[text] = int.from_bytes(digest, "little")
+    return number
 
 
 def key_of(name: Name) -> str:
