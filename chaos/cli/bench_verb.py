@@ -26,8 +26,8 @@ command.add_command(determinism)
 
 @command.command("overhead", short_help="Noop jobs/s with and without the probe.")
 @click.option("--variant", default="stock@0.26.4", show_default=True, metavar="PATCH@SAQ")
-@click.option("--rounds", type=click.IntRange(1, 100), default=7, show_default=True)
-@click.option("--jobs", type=click.IntRange(100, 1_000_000), default=4_000, show_default=True)
+@click.option("--rounds", type=click.IntRange(1, 1_000), default=40, show_default=True)
+@click.option("--jobs", type=click.IntRange(100, 1_000_000), default=400, show_default=True)
 @click.option("--json", "as_json", is_flag=True, help="Write the figures as JSON to stdout.")
 def overhead(variant: str, rounds: int, jobs: int, as_json: bool) -> int:
     """Compare noop jobs/s of a bare saq worker with the same worker under the probe.

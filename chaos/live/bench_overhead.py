@@ -1,15 +1,18 @@
 """Measures what watching costs: noop jobs/s of a bare saq worker against one under the probe.
 
-    server ◄── bare worker      round 1: bare, probed; round 2: probed, bare; …
-           ◄── probed worker    each a fresh process of the variant's environment
+    server ◄── bare worker      pair 1: bare, probed; pair 2: probed, bare; …
+           ◄── probed worker    both stay up and take turns; each few pairs two fresh processes
 
-Rounds are paired and their order alternates, so that a machine that gets slower in the middle bears
-on both; the answer is the median of the pairs' ratios. After each probed round the events are read
-back from the recorder's file: a probe that is fast because it loses events would be found out.
+A pair is two short portions of jobs right after each other, so that a machine that is busy with
+something else bears on both, and the order alternates; the answer is the median of the pairs'
+ratios. The pairs are spread over several pairs of processes, since one process can be a little
+slower than another for its memory layout alone. Afterwards the events are read back from the
+recorders' files: a probe that is fast because it loses events would be found out.
 """
 
 from __future__ import annotations
 
+import asyncio
 import json
 import shutil
 import tempfile
@@ -29,24 +32,33 @@ from chaos.live.server import OwnServer
 from chaos.tail import EventFile
 
 SCRIPT = Path(worker.__file__).parent / "bench_overhead.py"
-ROUND_US_MAX = 600 * SECOND_US
+PAIRS_PER_PROCESS = 10
+ANSWER_SECONDS_MAX = 300
+POLL_SECONDS = 0.005
 EVENTS_A_JOB = (
     "attempt-began", "call-invoked", "call-returned", "slot-set", "body-began", "body-ended",
     "call-invoked", "call-returned", "slot-removed", "process-ended",
 )  # fmt: skip
 
 
+class Portion(msgspec.Struct, frozen=True, kw_only=True):
+    """What a worker answers: how long one portion of jobs took it."""
+
+    seconds: float
+    cpu_seconds: float
+
+
 class Round(msgspec.Struct, frozen=True, kw_only=True):
-    """One worker's measurement. `cpu_us` is processor time a job."""
+    """One worker's measurement of one portion. `cpu_us` is processor time a job."""
 
     jobs_per_s: float
     cpu_us: float
 
 
 class OverheadResult(msgspec.Struct, frozen=True, kw_only=True):
-    """Paired rounds of one benchmark; place i of each list is round i.
+    """Paired rounds of one benchmark; place i of each list is pair i.
 
-    `events` were recorded for attempts in all probed rounds together, `events_expected` is how many
+    `events` were recorded for attempts in all portions together, `events_expected` is how many
     there had to be. Ratios are probed / bare: 0.97 means that watching costs 3 %.
     """
 
@@ -71,8 +83,8 @@ class OverheadResult(msgspec.Struct, frozen=True, kw_only=True):
 async def run(
     environment: Environment,
     *,
-    rounds: int = 7,
-    jobs: int = 4_000,
+    rounds: int = 40,
+    jobs: int = 400,
     concurrency: int = 10,
     progress: Callable[[str], None] = lambda _: None,
 ) -> OverheadResult:
@@ -80,10 +92,10 @@ async def run(
 
     Args:
         environment: where the workers run: a variant's.
-        rounds: pairs of rounds; the median is taken over them.
-        jobs: noop jobs that are measured in each; a tenth more warm the worker up.
-        concurrency: slots of the worker.
-        progress: told one line for each pair.
+        rounds: pairs of portions; the median is taken over them.
+        jobs: noop jobs of one portion.
+        concurrency: slots of each worker.
+        progress: told one line for each pair of processes.
 
     Raises:
         ServerFailed: no Redis server.
@@ -96,13 +108,53 @@ async def run(
         server = OwnServer(processes, "redis", folder / "redis.log")
         await server.start()
         bench = _Bench(environment, processes, server, folder, jobs, concurrency)
-        for number in range(rounds):
-            await bench.pair(number)
-            progress(f"round {number + 1}/{rounds}: {bench.last_ratio():.3f}")
+        for done in range(0, rounds, PAIRS_PER_PROCESS):
+            await bench.pairs(min(PAIRS_PER_PROCESS, rounds - done))
+            progress(f"{bench.rounds}/{rounds} rounds: ratio {bench.ratio_median():.3f} so far")
         return bench.result()
     finally:
         await processes.close()
         shutil.rmtree(folder, ignore_errors=True)
+
+
+class _Worker:
+    """One benchmark process, which answers on its output."""
+
+    def __init__(self, process: Process) -> None:
+        process.expected = True
+        self._process = process
+        self._answers = 0
+
+    async def ask(self, line: str) -> str:
+        """Write a line; the line that it answers."""
+        await self._process.write(f"{line}\n".encode())
+        self._answers += 1
+        for _ in range(int(ANSWER_SECONDS_MAX / POLL_SECONDS)):
+            lines = self._process.log.read_text().splitlines(keepends=True)
+            if len(lines) >= self._answers and lines[self._answers - 1].endswith("\n"):
+                return lines[self._answers - 1].strip()
+            if not self._process.running:
+                break
+            await asyncio.sleep(POLL_SECONDS)
+        raise self._failed(f"did not answer {line!r}")
+
+    async def measure(self) -> Portion:
+        """Let it run the jobs that it has prepared."""
+        answer = await self.ask("go")
+        try:
+            return msgspec.json.decode(answer, type=Portion)
+        except msgspec.DecodeError as error:
+            raise self._failed(f"answered {answer!r}") from error
+
+    async def end(self) -> None:
+        """Let it stop by itself."""
+        self._process.close_stdin()
+        if await self._process.exited(ANSWER_SECONDS_MAX * SECOND_US) != 0:
+            raise self._failed("did not end well")
+
+    def _failed(self, what: str) -> HostFailed:
+        printed = self._process.log_tail()
+        return HostFailed(f"the {self._process.host} worker {what}; it printed:\n{printed}")
 
 
 class _Bench:
@@ -122,30 +174,40 @@ class _Bench:
         self._server = server
         self._folder = folder
         self._jobs = jobs
-        self._warm_up = max(1, jobs // 10)
         self._concurrency = concurrency
         self._bare: list[Round] = []
         self._probed: list[Round] = []
         self._events = 0
+        self._portions = 0
 
-    async def pair(self, number: int) -> None:
-        """One bare and one probed round; the first of them takes turns."""
-        for probed in (False, True) if number % 2 == 0 else (True, False):
-            name = f"{'probed' if probed else 'bare'}-{number}"
-            events = self._folder / f"{name}.events" if probed else None
-            measured = await self._round(name, events)
-            (self._probed if probed else self._bare).append(measured)
-            if events is not None:
-                self._events += _count(events)
-                events.unlink()
+    @property
+    def rounds(self) -> int:
+        return len(self._bare)
 
-    def last_ratio(self) -> float:
-        return self._probed[-1].jobs_per_s / self._bare[-1].jobs_per_s
+    async def pairs(self, count: int) -> None:
+        """Two fresh processes take turns; the first portion of each only warms it up."""
+        events = self._folder / f"probed-{self.rounds}.events"
+        bare = await self._start(f"bare-{self.rounds}", None)
+        probed = await self._start(f"probed-{self.rounds}", events)
+        for number in range(count + 1):
+            for worker_process in (bare, probed):
+                await worker_process.ask(str(self._jobs))
+            order = (bare, probed) if number % 2 else (probed, bare)
+            measured = {process: await process.measure() for process in order}
+            if number:
+                self._bare.append(self._round(measured[bare]))
+                self._probed.append(self._round(measured[probed]))
+        await bare.end()
+        await probed.end()
+        self._portions += count + 1
+        self._events += _count(events)
+        events.unlink()
+
+    def ratio_median(self) -> float:
+        return median(self._ratios())
 
     def result(self) -> OverheadResult:
-        pairs = list(zip(self._probed, self._bare, strict=True))
-        ratios = tuple(probed.jobs_per_s / bare.jobs_per_s for probed, bare in pairs)
-        each_round = (self._jobs + self._warm_up) * len(EVENTS_A_JOB)
+        cpu = [bare.cpu_us / probed.cpu_us for probed, bare in self._pairs()]
         return OverheadResult(
             jobs=self._jobs,
             concurrency=self._concurrency,
@@ -153,35 +215,36 @@ class _Bench:
             server=self._server.version,
             bare=tuple(self._bare),
             probed=tuple(self._probed),
-            ratios=ratios,
-            ratio_median=median(ratios),
-            cpu_ratio_median=median(bare.cpu_us / probed.cpu_us for probed, bare in pairs),
+            ratios=self._ratios(),
+            ratio_median=self.ratio_median(),
+            cpu_ratio_median=median(cpu),
             events=self._events,
-            events_expected=each_round * len(pairs),
+            events_expected=self._portions * self._jobs * len(EVENTS_A_JOB),
         )
 
-    async def _round(self, name: str, events: Path | None) -> Round:
+    def _pairs(self) -> list[tuple[Round, Round]]:
+        return list(zip(self._probed, self._bare, strict=True))
+
+    def _ratios(self) -> tuple[float, ...]:
+        return tuple(probed.jobs_per_s / bare.jobs_per_s for probed, bare in self._pairs())
+
+    def _round(self, portion: Portion) -> Round:
+        return Round(
+            jobs_per_s=self._jobs / portion.seconds,
+            cpu_us=portion.cpu_seconds * 1_000_000 / self._jobs,
+        )
+
+    async def _start(self, name: str, events: Path | None) -> _Worker:
         given = {
-            "redis_url": self._server.url, "queue": name, "jobs": self._jobs,
-            "warm_up": self._warm_up, "concurrency": self._concurrency,
+            "redis_url": self._server.url, "queue": name, "concurrency": self._concurrency,
             "events": "" if events is None else str(events),
         }  # fmt: skip
         argv = [str(self._environment.python), str(SCRIPT), json.dumps(given)]
         log = self._folder / f"{name}.log"
-        process = await self._processes.start(name, argv, log, env=self._environment.env)
-        return await _measured(process)
-
-
-async def _measured(process: Process) -> Round:
-    process.expected = True
-    code = await process.exited(ROUND_US_MAX)
-    lines = process.log.read_text().splitlines()
-    if code != 0 or not lines:
-        raise HostFailed(
-            f"the {process.host} worker ended with {code} and no measurement; it printed:\n"
-            f"{process.log_tail()}"
+        process = await self._processes.start(
+            name, argv, log, env=self._environment.env, stdin=True
         )
-    return msgspec.json.decode(lines[-1], type=Round)
+        return _Worker(process)
 
 
 def _count(path: Path) -> int:

@@ -1,12 +1,14 @@
-"""One round of the overhead benchmark: a saq worker runs noop jobs, bare or under the probe.
+"""One worker of the overhead benchmark: it runs noop jobs in portions, bare or under the probe.
 
 Started by path, in the interpreter of a variant, with one JSON argument: `redis_url`, `queue`,
-`jobs`, `warm_up`, `concurrency`, and `events`, the recorder's file (empty: a bare worker). Prints
-one JSON line: jobs/s from the end of the warm-up to the last job, and the processor time a job.
+`concurrency`, and `events`, the recorder's file (empty: a bare worker). It reads one line at a
+time: a number enqueues that many jobs as scheduled ones, which nobody runs yet, and prints `ready`;
+`go` makes them all runnable at once and prints, as JSON, the seconds and the processor seconds
+until the last of them has run. At the end of its input it stops.
 
-Both kinds of round run this same code; the probe is the only difference. The jobs are enqueued
-before the clock starts, and before the probe is on the queue. The sweep lock is taken beforehand:
-the sweep with which a worker starts can abort a healthy job that has just been dequeued.
+Both kinds of worker run this same code; the probe is the only difference, and it is put on after
+the queue's `enqueue` has been taken, so that enqueuing is watched in neither. The sweep lock is
+taken beforehand: the sweep with which a worker starts can abort a healthy job just dequeued.
 """
 
 from __future__ import annotations
@@ -20,54 +22,74 @@ from typing import Any
 
 AT_ONCE = 100
 SECONDS_MAX = 120
+A_YEAR = 31_536_000
 
 
-async def enqueue(queue: Any, count: int) -> None:
-    """Put `count` noop jobs into the queue."""
-    for start in range(0, count, AT_ONCE):
-        keys = range(start, min(start + AT_ONCE, count))
-        await asyncio.gather(*(queue.enqueue("noop", key=f"noop-{key}") for key in keys))
+class Portions:
+    """A started worker, and the noop jobs that it is given."""
 
+    def __init__(self, given: dict[str, Any]) -> None:
+        redis_queue = importlib.import_module("saq.queue.redis").RedisQueue
+        self.queue = redis_queue.from_url(given["redis_url"], name=given["queue"])
+        self.enqueue = self.queue.enqueue
+        self.ran = 0
+        self.wanted = 0
+        self.all_ran = asyncio.Event()
+        self.ended = (0.0, 0.0)
+        worker = importlib.import_module("saq.worker").Worker
+        self.worker = worker(self.queue, [("noop", self.noop)], concurrency=given["concurrency"])
+        self.jobs: list[str] = []
 
-async def run(given: dict[str, Any]) -> dict[str, float]:
-    """Enqueue, start the worker, wait until every job is complete."""
-    worker_module = importlib.import_module("saq.worker")
-    queue = importlib.import_module("saq.queue.redis").RedisQueue.from_url(
-        given["redis_url"], name=given["queue"]
-    )
-    await queue.connect()
-    warm_up, total = given["warm_up"], given["warm_up"] + given["jobs"]
-    await enqueue(queue, total)
-    await queue.redis.set(queue.namespace("sweep"), 1, ex=2 * SECONDS_MAX)
-    marks: list[tuple[float, float]] = []
-    all_ran = asyncio.Event()
-    done = 0
-
-    async def noop(ctx: Any) -> None:
+    async def noop(self, ctx: Any) -> None:
+        """The job: it counts."""
         del ctx
-        nonlocal done
-        done += 1
-        if done in (warm_up, total):
-            marks.append((time.perf_counter(), time.process_time()))
-            if done == total:
-                all_ran.set()
+        self.ran += 1
+        if self.ran == self.wanted:
+            self.ended = (time.perf_counter(), time.process_time())
+            self.all_ran.set()
 
-    worker = worker_module.Worker(queue, [("noop", noop)], concurrency=given["concurrency"])
-    recorder = _observe(worker, given["events"])
-    running = asyncio.create_task(worker.start())
-    await asyncio.wait_for(all_ran.wait(), SECONDS_MAX)
-    for _ in range(1_000):  # the last jobs are being finished
-        if queue.complete == total:
-            break
-        await asyncio.sleep(0.01)
-    worker.event.set()
+    async def prepare(self, count: int) -> None:
+        """Enqueue jobs for next year."""
+        later = int(time.time()) + A_YEAR
+        self.jobs = []
+        for start in range(0, count, AT_ONCE):
+            keys = [f"noop-{key}" for key in range(start, min(start + AT_ONCE, count))]
+            portion = (self.enqueue("noop", key=key, scheduled=later) for key in keys)
+            self.jobs += [job.id for job in await asyncio.gather(*portion)]
+
+    async def go(self) -> dict[str, float]:
+        """Make them all runnable, and wait until they have run and are complete."""
+        self.wanted = self.ran + len(self.jobs)
+        self.all_ran.clear()
+        began = (time.perf_counter(), time.process_time())
+        await self.queue.redis.rpush(self.queue.namespace("queued"), *self.jobs)
+        await asyncio.wait_for(self.all_ran.wait(), SECONDS_MAX)
+        for _ in range(SECONDS_MAX * 100):  # the last ones are being finished
+            if self.queue.complete == self.wanted:
+                break
+            await asyncio.sleep(0.01)
+        return {"seconds": self.ended[0] - began[0], "cpu_seconds": self.ended[1] - began[1]}
+
+
+async def run(given: dict[str, Any]) -> None:
+    """Do what stdin says."""
+    portions = Portions(given)
+    await portions.queue.connect()
+    await portions.queue.redis.set(portions.queue.namespace("sweep"), 1)
+    recorder = _observe(portions.worker, given["events"])
+    running = asyncio.create_task(portions.worker.start())
+    loop = asyncio.get_running_loop()
+    while line := (await loop.run_in_executor(None, sys.stdin.readline)).strip():
+        if line == "go":
+            _say(json.dumps(await portions.go()))
+        else:
+            await portions.prepare(int(line))
+            _say("ready")
+    portions.worker.event.set()
     await running
     if recorder is not None:
         recorder.close()
-    await queue.disconnect()
-    (began, cpu_began), (ended, cpu_ended) = marks
-    jobs = given["jobs"]
-    return {"jobs_per_s": jobs / (ended - began), "cpu_us": (cpu_ended - cpu_began) / jobs * 1e6}
+    await portions.queue.disconnect()
 
 
 def _observe(worker: Any, events: str) -> Any:
@@ -78,6 +100,11 @@ def _observe(worker: Any, events: str) -> Any:
     return recorder
 
 
+def _say(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
 if __name__ == "__main__":
     importlib.import_module("main").load_package()  # this file's folder is on the path
-    sys.stdout.write(json.dumps(asyncio.run(run(json.loads(sys.argv[1])))) + "\n")
+    asyncio.run(run(json.loads(sys.argv[1])))
