@@ -8,11 +8,13 @@ steps can be forced, `replaying_test` gives one that replays the failure file th
 
 from __future__ import annotations
 
+import json
 import textwrap
-from collections.abc import Iterator
 
 from chaos.clock import SECOND_US
+from chaos.explore import exported_job
 from chaos.explore import steps as s
+from chaos.explore.exported_job import has
 from chaos.explore.failure import Failure
 from chaos.explore.steps import Inexpressible, Step
 from chaos.variants import parse
@@ -21,6 +23,11 @@ NAMES = {
     "no-internal-errors": "saq_raises_nothing_of_its_own_between_attempts_of_one_job",
     "no-orphaned-contexts": "every_running_attempt_of_a_job_can_be_reached_by_abort",
     "one-at-a-time": "attempts_of_one_job_do_not_run_at_the_same_time",
+}
+_WHAT = {
+    "no-internal-errors": "saq has raised nothing of its own; it did: {kind}{at}",
+    "no-orphaned-contexts": "every running attempt is in reach of abort(); one was not ({kind})",
+    "one-at-a-time": "there was never more than one of them at a time; there was",
 }
 _WIDTH = 92
 
@@ -41,18 +48,14 @@ def short_test(failure: Failure, steps: tuple[Step, ...]) -> str:
     parts = [
         f'"""{_docstring(failure)}"""',
         _imports(failure),
-        _attempts(promise, steps),
-        *([_SWEEP] if _has(steps, s.Swept) else []),
+        exported_job.attempts(promise, steps),
+        *([_SWEEP] if has(steps, s.Swept) else []),
         _test(promise),
         _schedule(failure, steps),
     ]
     return (
         "\n\n\n".join(part.strip("\n") for part in parts).replace('"""\n\n\n', '"""\n\n', 1) + "\n"
     )
-
-
-def _has(steps: tuple[Step, ...], *kinds: type[Step]) -> bool:
-    return any(isinstance(step, kinds) for step in steps)
 
 
 # --- head -----------------------------------------------------------------------------------------
@@ -89,7 +92,7 @@ def _imports(failure: Failure) -> str:
     else:
         worker = (
             f"from saq import Queue\nfrom saq_chaos_worker.patches import worker_class\n\n"
-            f"Worker = worker_class({patch!r})"
+            f"Worker = worker_class({_quoted(patch)})"
         )
     return f"""
 from __future__ import annotations
@@ -105,111 +108,6 @@ import pytest
 REDIS_URL = os.environ.get("REDIS_URL", "")
 SECONDS = 20  # no step takes long: one that never comes fails the test
 """
-
-
-# --- the job's function ---------------------------------------------------------------------------
-
-
-def _attempts(promise: str, steps: tuple[Step, ...]) -> str:
-    """The class whose method is the job's function, with no more in it than this test needs."""
-    cancels, raises = _has(steps, s.Cancelled), any(_raising(steps))
-    errors = promise == "no-internal-errors"
-    lines = [
-        *([_OWN_ERROR] if raises else []),
-        "class Attempts:",
-        f'    """{_ATTEMPTS}"""',
-        "",
-        "    def __init__(self):",
-        "        self.count = 0",
-        "        self.begun = defaultdict(asyncio.Event)",
-        *(["        self.cancelled = defaultdict(asyncio.Event)"] if cancels else []),
-        "        self.let_go = defaultdict(asyncio.Event)",
-        *_INITS[promise],
-        "",
-        "    async def function(self, ctx):",
-        "        self.count += 1",
-        "        number = self.count",
-        *_COUNTS[promise],
-        "        self.begun[number].set()",
-        *_waiting(steps, counted=not errors),
-        *_raising(steps),
-        "        return number",
-        *(_noting(raises) if errors else []),
-    ]
-    return "\n".join(lines)
-
-
-_ATTEMPTS = "The job's function: an attempt says when it begins, and ends when it is let go."
-_OWN_ERROR = """class OwnError(Exception):
-    \"\"\"What the job's function raises itself: no error of saq's.\"\"\"
-
-"""
-_INITS = {
-    "no-internal-errors": ["        self.errors = []"],
-    "no-orphaned-contexts": ["        self.running = {}"],
-    "one-at-a-time": ["        self.running = {}", "        self.most_running = 0"],
-}
-_COUNTS = {
-    "no-internal-errors": [],
-    "no-orphaned-contexts": ["        self.running[number] = asyncio.current_task()"],
-    "one-at-a-time": [
-        "        self.running[number] = asyncio.current_task()",
-        "        self.most_running = max(self.most_running, len(self.running))",
-    ],
-}
-_WHAT = {
-    "no-internal-errors": "saq has raised nothing of its own; it did: {kind}{at}",
-    "no-orphaned-contexts": "every running attempt is in reach of abort(); one was not ({kind})",
-    "one-at-a-time": "there was never more than one of them at a time; there was",
-}
-
-
-def _waiting(steps: tuple[Step, ...], *, counted: bool) -> Iterator[str]:
-    """How an attempt stands still until it is let go; `counted`: it runs no more after that."""
-    if not counted and not _has(steps, s.Cancelled):
-        yield "        await self.let_go[number].wait()"
-        return
-    yield "        try:"
-    yield "            await self.let_go[number].wait()"
-    if _has(steps, s.Cancelled):
-        yield from _on_cancel(steps)
-    if counted:
-        yield "        finally:"
-        yield "            del self.running[number]"
-
-
-def _noting(raises: bool) -> Iterator[str]:
-    """The hook that takes down what saq caught."""
-    yield ""
-    yield "    async def after_process(self, ctx):"
-    yield '        """saq leaves in `ctx` what it caught, its own errors too."""'
-    if raises:
-        yield '        if not isinstance(ctx.get("exception", OwnError()), OwnError):'
-    else:
-        yield '        if "exception" in ctx:'
-    yield '            self.errors.append(type(ctx["exception"]).__name__)'
-
-
-def _on_cancel(steps: tuple[Step, ...]) -> Iterator[str]:
-    """What a cancelled attempt does: it winds down until it is let go, and ends as it did then."""
-    ends = [one for one in steps if isinstance(one, s.Ends)]
-    cancelled = [one.number for one in steps if isinstance(one, s.Cancelled)]
-    swallow = [one.number for one in ends if one.number in cancelled and one.outcome == "ok"]
-    yield "        except asyncio.CancelledError:"
-    yield "            self.cancelled[number].set()"
-    yield "            await self.let_go[number].wait()  # it winds down"
-    if swallow:
-        yield f"            if number not in {swallow}:"
-        yield "                raise"
-    else:
-        yield "            raise"
-
-
-def _raising(steps: tuple[Step, ...]) -> Iterator[str]:
-    raising = [one.number for one in steps if isinstance(one, s.Ends) and one.outcome == "raised"]
-    if raising:
-        yield f"        if number in {raising}:"
-        yield "            raise OwnError(number)"
 
 
 _SWEEP = '''
@@ -245,14 +143,14 @@ def _schedule(failure: Failure, steps: tuple[Step, ...]) -> str:
     body += _comment(f"By then {what}.")
     body += _asserted(failure.finding.promise)
     errors = failure.finding.promise == "no-internal-errors"
-    hook = ", after_process=attempts.after_process" if errors else ""
+    hook = _HOOKED if errors else 'queue, functions=[("function", attempts.function)]'
     inner = textwrap.indent("\n".join(body), " " * 8, lambda line: bool(line.strip()))
     return f"""
 async def schedule():
     queue = Queue.from_url(REDIS_URL, name=f"regression-{{uuid.uuid4().hex}}")
     key = uuid.uuid4().hex
     attempts = Attempts()
-    worker = Worker(queue, functions=[("function", attempts.function)]{hook})
+    worker = Worker({hook})
     processes = {{}}  # the test calls process() itself, once for each attempt
     try:
 {inner}
@@ -264,6 +162,13 @@ async def schedule():
             await queue.redis.delete(name)
         await queue.disconnect()
 """
+
+
+_HOOKED = """
+        queue,
+        functions=[("function", attempts.function)],
+        after_process=attempts.after_process,
+    """
 
 
 def _at(failure: Failure) -> str:
@@ -327,10 +232,12 @@ def _done(step: Step, failure: Failure, steps: tuple[Step, ...]) -> list[str]:
         case s.Swept():
             return ["await sweep(queue, key)"]
         case s.Aborted(error):
-            return [f"await queue.abort(await queue.job(key), {error!r})"]
+            return [f"await queue.abort(await queue.job(key), {_quoted(error)})"]
         case s.Requeued(error, given_up):
             call = (
-                f'finish(job, "aborted", error={error!r})' if given_up else f"retry(job, {error!r})"
+                f'finish(job, "aborted", error={_quoted(error)})'
+                if given_up
+                else f"retry(job, {_quoted(error)})"
             )
             return ["job = await queue.job(key)", f"await queue.{call}"]
         case s.Cancelled(number):
@@ -355,6 +262,11 @@ def _options(failure: Failure) -> str:
     )
     retries = max(int(options.get("retries", 1)), 1)
     return f"retries={retries}, timeout=0, heartbeat=1"
+
+
+def _quoted(text: str) -> str:
+    """A text as Python, in double quotes."""
+    return json.dumps(text)
 
 
 def _asserted(promise: str) -> list[str]:
@@ -402,7 +314,7 @@ from pathlib import Path
 
 import pytest
 
-FAILURE = Path(__file__).with_name({file_name!r})
+FAILURE = Path(__file__).with_name({_quoted(file_name)})
 VARIANT = os.environ.get("SAQ_VARIANT", "")
 
 
