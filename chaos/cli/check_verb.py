@@ -21,8 +21,8 @@ from chaos.cli.params import OneOf
 @click.option(
     "--write",
     is_flag=True,
-    help="Write verdict.json, report.html and junit.xml (and a rebuilt history.jsonl) into the run "
-    "directory.",
+    help="Write verdict.json, report.html, junit.xml and the story (and a rebuilt history.jsonl) "
+    "into the run directory.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Write the verdict as JSON to stdout.")
 @click.option(

@@ -24,8 +24,8 @@ from chaos.cli.params import closest
 from chaos.errors import SaqChaosError
 
 VERBS = (
-    "soak", "explore", "replay", "confirm", "export", "check", "validate", "list", "doctor",
-    "clean", "bench",
+    "soak", "explore", "replay", "confirm", "export", "check", "story", "validate", "list",
+    "doctor", "clean", "bench",
 )  # fmt: skip
 EXIT_FAULT_OF_OURS = 4
 EXIT_INTERRUPTED = 130

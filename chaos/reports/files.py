@@ -1,4 +1,4 @@
-"""Writes the report files of a run directory: verdict.json, report.html and junit.xml.
+"""Writes the report files of a run directory: verdict.json, report.html, junit.xml, the story.
 
 The conductor writes what a run is (plan, events, history, metrics); this adds what is made of it,
 so that the reports of a stored run can be written again.
@@ -9,13 +9,19 @@ from __future__ import annotations
 from pathlib import Path
 
 from chaos.history import History
-from chaos.reports import html_page, junit, verdict_json
+from chaos.reports import html_page, junit, story, verdict_json
 from chaos.stored import PLAN_FILE, VERDICT_FILE
 from chaos.verdict import Verdict
 
+STORY_TEXT = "story.txt"
+STORY_PAGE = "story.html"
+
 
 def write(run_dir: Path, verdict: Verdict, history: History | None) -> None:
-    """Write the three files into `run_dir`; a plan.yaml there is shown in the report.
+    """Write them into `run_dir`; a plan.yaml there is shown in the report.
+
+    story.txt and story.html tell the first finding of the worst promise. Without a finding, or
+    without the history, there is no story, and one of an earlier judgement is removed.
 
     Raises:
         OSError: the directory cannot be written.
@@ -23,6 +29,23 @@ def write(run_dir: Path, verdict: Verdict, history: History | None) -> None:
     (run_dir / VERDICT_FILE).write_text(verdict_json.render(verdict), "utf-8")
     plan = run_dir / PLAN_FILE
     plan_yaml = plan.read_text("utf-8") if plan.is_file() else ""
-    page = html_page.render(verdict, history, plan_yaml=plan_yaml)
+    told = history is not None and write_story(run_dir, verdict, history)
+    page = html_page.render(verdict, history, plan_yaml=plan_yaml, story=STORY_PAGE if told else "")
     (run_dir / "report.html").write_text(page, "utf-8")
     (run_dir / "junit.xml").write_text(junit.render(verdict, history), "utf-8")
+
+
+def write_story(run_dir: Path, verdict: Verdict, history: History) -> bool:
+    """Write the story of a verdict's worst finding; false, and none is left, if it has none.
+
+    Raises:
+        OSError: the directory cannot be written.
+    """
+    if not any(promise.findings for one in verdict.variants for promise in one.promises):
+        for name in (STORY_TEXT, STORY_PAGE):
+            (run_dir / name).unlink(missing_ok=True)
+        return False
+    told = story.of(history, story.choose(verdict))
+    (run_dir / STORY_TEXT).write_text(story.text(told), "utf-8")
+    (run_dir / STORY_PAGE).write_text(story.html(told), "utf-8")
+    return True

@@ -40,12 +40,15 @@ details { margin: .6rem 0; } summary { cursor: pointer; }
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 
 
-def render(verdict: Verdict, history: History | None = None, *, plan_yaml: str = "") -> str:
+def render(
+    verdict: Verdict, history: History | None = None, *, plan_yaml: str = "", story: str = ""
+) -> str:
     """The page.
 
     Args:
         history: where evidence and versions come from; without it findings name event numbers.
         plan_yaml: the plan as it stands in the run directory.
+        story: the file beside the page that tells its first finding, if there is one.
     """
     body = "\n".join(
         (
@@ -54,7 +57,7 @@ def render(verdict: Verdict, history: History | None = None, *, plan_yaml: str =
             *_counters(verdict.variants),
             *_exposures(verdict.variants),
             *_thresholds(verdict.variants),
-            *_findings(verdict.variants, history),
+            *_findings(verdict.variants, history, story),
             *_versions(verdict, history),
             *_plan(plan_yaml),
         )
@@ -154,11 +157,15 @@ def _thresholds(variants: tuple[VariantVerdict, ...]) -> Iterator[str]:
         yield f"<h2>Thresholds</h2><ul>{items}</ul>"
 
 
-def _findings(variants: tuple[VariantVerdict, ...], history: History | None) -> Iterator[str]:
+def _findings(
+    variants: tuple[VariantVerdict, ...], history: History | None, story: str
+) -> Iterator[str]:
     broken = [(one, each) for one in variants for each in one.promises if each.count]
     yield "<h2>Findings</h2>"
     if not broken:
         yield "<p>None.</p>"
+    elif story:
+        yield f'<p>How that happens, step by step: <a href="{html(story)}">{html(story)}</a></p>'
     for one, promise in broken:
         kinds = words.kinds_sentence(promise)
         yield f"<h3>{html(one.variant)}: {html(promise.promise)}, {promise.count}×</h3>"

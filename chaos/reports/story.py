@@ -62,20 +62,22 @@ def of(
         found = choose(found, promise=promise, variant=variant)
     if isinstance(found, Choice):
         promise, variant, found = found.promise, found.variant, found.finding
-    scene = set_up(history, found, variant)
+    return _told(set_up(history, found, variant), promise, notes)
+
+
+def _told(scene: Scene, promise: str, notes: tuple[str, ...]) -> Story:
     relevance = Relevance(scene)
-    words, names, kept = _told(scene, relevance)
+    words, names, kept = _in_words(scene, relevance)
     lanes = story_lanes.Lanes(scene, kept, relevance.slots, names)
     gaps = story_items.left_out(scene, kept)
     steps = story_steps.steps(scene, kept, gaps, lanes, words, names)
     breaks_n = scene.breaks.n if scene.breaks is not None else 0
     breaks_at = next((n for n, step in enumerate(steps) if breaks_n in step.events), -1)
     summary = story_steps.summary(kept, scene, words)
-    why = names.plain(found.message)
-    why = f"Job {why}" if why[:1] in ("'", '"') else why
+    why = names.plain(scene.finding.message)
     if promise == "no-internal-errors" and breaks_at >= 0:
         why = steps[breaks_at].text
-    told = [*summary, *(step.text for step in steps), why]
+    why = story_meaning.sentence(why)
     return Story(
         title=story_meaning.title(promise, scene),
         promise=promise,
@@ -86,10 +88,10 @@ def of(
         lanes=tuple(lanes.all),
         steps=steps,
         breaks_at=breaks_at,
-        why=why[:1].upper() + why[1:],
+        why=why,
         means=story_meaning.of(promise, scene, names),
         notes=(*_notes(scene), *notes),
-        words=story_glossary.used_in(told),
+        words=story_glossary.used_in([*summary, *(step.text for step in steps), why]),
     )
 
 
@@ -111,11 +113,10 @@ def choose(verdict: Verdict, *, promise: str = "", variant: str = "", number: in
         for each in one.promises
         if each.findings and promise in ("", each.promise) and variant in ("", one.variant)
     ]
-    for name, each in broken:
-        if 0 < number <= len(each.findings):
-            return Choice(
-                variant=name, promise=each.promise, finding=each.findings[number - 1], number=number
-            )
+    if broken and 0 < number <= len(broken[0][1].findings):
+        name, each = broken[0]
+        finding = each.findings[number - 1]
+        return Choice(variant=name, promise=each.promise, finding=finding, number=number)
     raise UsageError(_nothing_to_tell(verdict, promise, variant, number))
 
 
@@ -132,7 +133,7 @@ def _nothing_to_tell(verdict: Verdict, promise: str, variant: str, number: int) 
     return f"there is no finding {asked}; there are: {', '.join(there)}"
 
 
-def _told(scene: Scene, relevance: Relevance) -> tuple[Words, Names, tuple[Said, ...]]:
+def _in_words(scene: Scene, relevance: Relevance) -> tuple[Words, Names, tuple[Said, ...]]:
     """What is told, with names that are as short as those hosts allow."""
     attempts = [one.id for one in scene.attempts]
     kept = story_items.chosen(scene, relevance, Words(scene.events, Names(attempts, ())))

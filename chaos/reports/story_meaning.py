@@ -7,6 +7,7 @@ from chaos.reports.story_names import Names, quoted
 from chaos.reports.story_scene import Scene, attempts_of
 
 _BY_PROMISE = {
+    "no-standstill": "Nothing will ever go on from here.",
     "no-internal-errors": "This error comes from saq's own code: the job's function did not raise "
     "it.",
     "no-orphaned-contexts": "From here on an abort cannot reach {attempt}: as long as its function "
@@ -43,6 +44,8 @@ _BY_KIND = {
 
 
 _TITLES = {
+    ("no-standstill", "livelock"): "How a run came to spin without any time passing",
+    ("no-standstill", "deadlock"): "How a run came to wait for ever",
     ("no-internal-errors", ""): "How saq came to raise {kind} on {job}",
     ("no-orphaned-contexts", ""): "How an attempt of {job} got out of an abort's reach",
     ("no-orphaned-contexts", "leaked"): "How a context of {job} was left behind",
@@ -66,6 +69,12 @@ def title(promise: str, scene: Scene) -> str:
     if words is None:
         words = f"How {promise or 'a promise'} came to be broken on {{job}}: {{kind}}"
     return words.replace("{kind}", kind).replace("{job}", job)
+
+
+def sentence(message: str) -> str:
+    """A finding's message as a sentence."""
+    said = f"Job {message}" if message[:1] in ("'", '"') else message[:1].upper() + message[1:]
+    return said if said.endswith(".") or not said else f"{said}."
 
 
 def of(promise: str, scene: Scene, names: Names) -> str:

@@ -10,6 +10,7 @@ Colours are CSS classes: the page knows light, dark and print.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 from chaos.reports.escape import html as escaped
@@ -45,8 +46,8 @@ def height(step: Step) -> int:
 
 def colour(lane_or_holder: str) -> str:
     """The class of an attempt's colour, by the number in its name."""
-    digits = "".join(one for one in lane_or_holder.partition(" and ")[0] if one.isdigit())
-    return f"a{(int(digits) - 1) % COLOURS + 1}" if digits else "a0"
+    number = re.search(r"\d+", lane_or_holder)
+    return f"a{(int(number[0]) - 1) % COLOURS + 1}" if number else "a0"
 
 
 def _strip(

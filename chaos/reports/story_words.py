@@ -66,16 +66,7 @@ class Words:
         self._stopping: dict[str, int] = {}
         self._timed_out: set[str] = set()
         for one in events:
-            if isinstance(one, e.CallInvoked):
-                self._invoked[one.host, one.call] = one
-            elif isinstance(one, e.CallReturned):
-                self._returned[one.host, one.call] = one
-            elif isinstance(one, e.HostStopping):
-                self._stopping.setdefault(one.host, one.n)
-            elif isinstance(one, e.HostSignalled) and one.signal in ("SIGTERM", "SIGINT"):
-                self._stopping.setdefault(one.target, one.n)
-            elif isinstance(one, e.ErrorRaised) and one.origin == "timeout":
-                self._timed_out.add(one.attempt)
+            self._look_at(one)
         self._tellers: dict[type[e.Event], Callable[[Any], Said]] = {
             e.AttemptBegan: self._began,
             e.SlotSet: _slot_set,
@@ -101,6 +92,18 @@ class Words:
             e.LimitReached: _limit,
         }
 
+    def _look_at(self, one: e.Event) -> None:
+        if isinstance(one, e.CallInvoked):
+            self._invoked[one.host, one.call] = one
+        elif isinstance(one, e.CallReturned):
+            self._returned[one.host, one.call] = one
+        elif isinstance(one, e.HostStopping):
+            self._stopping.setdefault(one.host, one.n)
+        elif isinstance(one, e.HostSignalled) and one.signal in ("SIGTERM", "SIGINT"):
+            self._stopping.setdefault(one.target, one.n)
+        elif isinstance(one, e.ErrorRaised) and one.origin == "timeout":
+            self._timed_out.add(one.attempt)
+
     def of(self, event: e.Event) -> Said | None:
         """The event in words; None for one that tells a reader nothing."""
         teller = self._tellers.get(type(event))
@@ -118,7 +121,7 @@ class Words:
     # --- attempts ---------------------------------------------------------------------------------
 
     def _began(self, event: e.AttemptBegan) -> Said:
-        tries = f"attempts was {event.tries} of {event.retries}" if event.retries else ""
+        tries = f"job.attempts was {event.tries} of {event.retries}" if event.retries else ""
         return Said(
             event=event, actor=(ATTEMPT, event.attempt), weight=60, towards=REDIS, back=True,
             says=f"of the job starts on {self._names.host(event.host)}",

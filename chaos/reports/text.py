@@ -11,6 +11,7 @@ Plain text with optional colours; no cursor movement, so it can be piped, pasted
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
@@ -222,5 +223,7 @@ def _foot(verdict: Verdict, run_dir: Path | None) -> Iterator[str]:
     yield f"exit code {code}: {words.EXIT_MEANINGS[code]}"
     if run_dir is not None:
         yield f"run directory: {terminal(str(run_dir))} (open report.html there)"
+        if any(each.findings for one in verdict.variants for each in one.promises):
+            yield f"how it breaks: saq-chaos story {terminal(shlex.quote(str(run_dir)))}"
     if verdict.repeat:
         yield f"repeat it:     {terminal(verdict.repeat)}"

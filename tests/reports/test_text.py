@@ -51,6 +51,7 @@ PASSED: the baseline gate against stock@0.26.3 passed
   - guarded@0.26.3: no promise is worse
 exit code 0: the gate passed
 run directory: runs/r1 (open report.html there)
+how it breaks: saq-chaos story runs/r1
 repeat it:     saq-chaos soak runs/r1/plan.yaml
 """
 
