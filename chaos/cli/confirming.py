@@ -16,7 +16,7 @@ from chaos.request import Observer
 from chaos.soak import SoakResult
 
 EXIT_CONFIRMED, EXIT_NOT_CONFIRMED, EXIT_WORLD_FAILED, EXIT_INTERRUPTED = 0, 3, 4, 130
-BEFORE, LINES_MAX = 2_000_000, 40  # of the excerpt: µs before the last evidence, and events
+LINES_MAX = 40  # events of the excerpt
 _HIDDEN = ("queue-depth", "answered", "job-state")
 
 
@@ -87,7 +87,7 @@ def _answer(done: Confirmed) -> list[str]:
             "  which refutes nothing: a schedule of microseconds may be rare there",
             where,
         ]
-    how = f"{done.rounds} rounds of {done.copies}"
+    how = f"rounds: {done.rounds}, copies in each: {done.copies}"
     return [
         f"CONFIRMED in the live world, in try {done.tries} ({how}): {terminal(what)}",
         f"  {terminal(done.sight.message)}",
@@ -106,7 +106,6 @@ def excerpt(done: Confirmed) -> tuple[str, ...]:
         event
         for event in history
         if getattr(event, "job", "") == sight.job
-        and last.t_us - BEFORE <= event.t_us
         and event.n <= last.n
         and type(event).__struct_config__.tag not in _HIDDEN
     ]

@@ -13,6 +13,7 @@ a latency that the tape decided may never come: not confirmed is not refuted.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -107,7 +108,8 @@ def confirm(
     for number in range(1, max(1, tries) + 1):
         acted = acted_out(failure, number)
         observer.note(
-            f"try {number} of at most {tries}: {acted.rounds} rounds of {_copies(acted.copies)}"
+            f"try {number} of at most {tries}: {_counted(acted.rounds, 'round')} of "
+            f"{_counted(acted.copies, 'copy', 'copies')} at a time"
         )
         request = SoakRequest(
             plan=acted.plan,
@@ -115,7 +117,7 @@ def confirm(
             app=failure.app or None,
             python=python,
             script=acted.script,
-            repeat=f"saq-chaos confirm {path}",
+            repeat=shlex.join(["saq-chaos", "confirm", str(path)]),
         )
         result = soak(request, observer)
         report(result)
@@ -126,8 +128,8 @@ def confirm(
     return last
 
 
-def _copies(count: int) -> str:
-    return "one copy" if count == 1 else f"{count} copies beside each other"
+def _counted(count: int, one: str, many: str = "") -> str:
+    return f"{count} {one if count == 1 else many or one + 's'}"
 
 
 def _seen(failure: Failure, acted: Acted, tries: int, result: SoakResult) -> Confirmed:
@@ -153,7 +155,7 @@ def acted_out(failure: Failure, number: int) -> Acted:
     copies = COPIES[(number - 1) % len(COPIES)]
     length_us = max(failure.finding.at_us, *cuts.times(script), 0) + copies * STEP_US
     period_us = length_us + MARGIN_US
-    rounds = min(ROUNDS_MAX, max(1, SAFETY_US // period_us))
+    rounds = min(ROUNDS_MAX, -(-SAFETY_US // period_us))
     shift_us = (number - 1) // len(COPIES) * (STEP_US // 3)
     played = FixedScript(
         tuple(_enqueues(script, rounds, copies, period_us, shift_us)),
