@@ -87,8 +87,9 @@ class SimHost:
 
     def ended_by(self, error: BaseException) -> None:
         """An exception ends the process."""
-        self.say(f"{type(error).__name__}: {error}")
-        code = getattr(error, "code", CRASHED) if isinstance(error, SystemExit) else CRASHED
+        code = error.code if isinstance(error, SystemExit) else None
+        if not isinstance(code, int):
+            self.say(f"{type(error).__name__}: {error}")
         self.end(code if isinstance(code, int) else CRASHED)
 
     def end(self, code: int) -> None:

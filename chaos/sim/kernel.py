@@ -29,13 +29,13 @@ from greenlet import getcurrent, greenlet
 
 from chaos.sim.loop import HostLoop, Timer
 from chaos.sim.tape import Tape
+from chaos.sim.unwinding import unwind_task
 
 if TYPE_CHECKING:
     from chaos.sim.host import SimHost
 
 set_running_loop: Callable[[Any], None] = events._set_running_loop
 COLLECT_STEPS = 50_000
-CLOSES_MAX = 10
 GONE_TIMERS_MAX = 1_000
 
 
@@ -305,33 +305,36 @@ class Kernel:
     # --- the end ----------------------------------------------------------------------------------
 
     def dispose(self) -> None:
-        """Unwind every host, whatever it stands in the middle of. The run is over."""
+        """Unwind every host, whatever it stands in the middle of. The run is over.
+
+        What unwinds is code under test, in its `finally` blocks: the seams still hold meanwhile.
+        """
+        previous = events._get_running_loop()
         self._until = None
         for host in self.hosts.values():
             host.silence()
         for host in self.hosts.values():
-            for unit in host.units():
-                place, unit.place = unit.place, None
-                if place is not None:
-                    place.throw()
+            self.current = host
+            self._unwind(host)
+        self.current = None
+        set_running_loop(previous)
         for scheduler in self._standing_by:
             scheduler.throw()
-        for host in self.hosts.values():
-            for task in sorted(asyncio.all_tasks(cast(Any, host.loop)), key=hash):
-                close_coroutine(task.get_coro())
         self._heap.clear()
         self._awake.clear()
         self._standing_by.clear()
 
-
-def close_coroutine(coroutine: Any) -> None:
-    """End a coroutine that will not run again, also one that awaits while it is being closed."""
-    for _ in range(CLOSES_MAX):
-        try:
-            coroutine.close()
-        except BaseException:  # noqa: BLE001, S112 - what a dead host's cleanup raises is nobody's
-            continue
-        return
+    def _unwind(self, host: SimHost) -> None:
+        for unit in host.units():
+            set_running_loop(unit.loop)
+            place, unit.place = unit.place, None
+            if place is not None:
+                place.throw()
+        set_running_loop(host.loop)
+        for task in sorted(asyncio.all_tasks(), key=hash):
+            unwind_task(task)
+        for task in host.loop.too_late:
+            unwind_task(task)
 
 
 def _number_of(unit: Unit) -> int:

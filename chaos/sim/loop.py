@@ -122,6 +122,7 @@ class HostLoop:
         self.blocked = False
         self.resuming = False
         self.place: greenlet | None = None
+        self.too_late: list[CountedTask] = []  # made while the host unwinds, and never begun
         self.signal_handlers: dict[int, Handle] = {}
         self.next_number: Callable[[], int] = kernel.next_number
         self._kernel = kernel
@@ -218,7 +219,10 @@ class HostLoop:
     ) -> Any:
         if name is None:
             name = f"Task-{self._kernel.next_task()}"  # asyncio counts those of the whole process
-        return CountedTask(coro, loop=cast(Any, self), name=name, **options)
+        task = CountedTask(coro, loop=cast(Any, self), name=name, **options)
+        if self.host.gone:
+            self.too_late.append(task)
+        return task
 
     def get_task_factory(self) -> None:
         return None

@@ -20,7 +20,7 @@ from chaos.plan import Plan
 from chaos.saq_settings import saq_settings
 from chaos.sim.host import SimHost
 from chaos.worker import app, bodies, host
-from chaos.worker.config import Config
+from chaos.worker.config import Config, HostError
 from chaos.worker.events import Kind
 from chaos.worker.producer import COMMANDS_MAX, FINISH_S_MAX, Producer
 
@@ -107,7 +107,12 @@ def _reconnect(queue: Any, client: Any) -> None:
 
 async def run_worker(program: Program, sim: SimHost) -> None:
     """A worker process."""
-    await host.run_worker(program.config("worker", sim.name), program.settings(sim.name), sim.sink)
+    try:
+        config = program.config("worker", sim.name)
+        await host.run_worker(config, program.settings(sim.name), sim.sink)
+    except HostError as error:
+        sim.say(str(error))
+        raise SystemExit(host.STARTUP_FAILED) from error
 
 
 class ProducerProcess:

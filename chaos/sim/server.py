@@ -26,7 +26,7 @@ class SimServer:
     Attributes:
         up: whether it listens.
         paused: whether it stands still.
-        back_us: when it last came back.
+        back_us: when it last came back; -1: it was never away.
     """
 
     def __init__(
@@ -35,7 +35,7 @@ class SimServer:
         self.host = host
         self.up = True
         self.paused = False
-        self.back_us = 0
+        self.back_us = -1
         self._kernel = kernel
         self._model = model
         self._network = network

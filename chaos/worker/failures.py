@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import sys
 import traceback
 from pathlib import Path
@@ -21,6 +22,8 @@ MESSAGE_SIZE = 500
 _MARK = "_saq_chaos_mark"
 _HERE = str(Path(__file__).parent)
 _QUIET = ("body", "hook")
+_ADDRESS = re.compile(r" at 0x[0-9a-f]+")
+_FOLDER = re.compile(r'(File ")[^"\n]*?(?:site-packages|lib/python[0-9.]+)/')
 
 
 class Mark(NamedTuple):
@@ -142,12 +145,12 @@ def _import_path(path: str) -> str:
 
 
 def _message(error: BaseException) -> str:
-    """The message, with a Job in it reduced to its key."""
+    """The message, with a Job in it reduced to its key, and without addresses of objects."""
     try:
         parts = [_plain(part) for part in error.args]
     except Exception:  # an exception whose arguments cannot be printed
         return ""
-    return ", ".join(parts)[:MESSAGE_SIZE]
+    return _ADDRESS.sub("", ", ".join(parts))[:MESSAGE_SIZE]
 
 
 def _plain(part: Any) -> str:
@@ -157,7 +160,10 @@ def _plain(part: Any) -> str:
 
 
 def _traceback(error: BaseException, message: str) -> str:
-    """The last 4 kB of the traceback, without the probe's own frames, with the cleaned message."""
+    """The last 4 kB of the traceback, without the probe's own frames, with the cleaned message.
+
+    Where packages are installed is left out: the same error reads the same on every machine.
+    """
     frames = [
         traceback.FrameSummary(
             _import_path(frame.filename), frame.lineno, frame.name, line=frame.line
@@ -166,4 +172,4 @@ def _traceback(error: BaseException, message: str) -> str:
         if not _in_package(frame.filename)
     ]
     lines = [*traceback.format_list(frames), f"{type(error).__name__}: {message}\n"]
-    return "".join(lines)[-TRACEBACK_SIZE:]
+    return _FOLDER.sub(r"\1", "".join(lines))[-TRACEBACK_SIZE:]
