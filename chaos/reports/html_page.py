@@ -13,7 +13,7 @@ from chaos.event import HostBegan
 from chaos.history import History
 from chaos.reports import words
 from chaos.reports.escape import html
-from chaos.verdict import Outcome, PromiseVerdict, VariantVerdict, Verdict
+from chaos.verdict import Finding, Outcome, PromiseVerdict, VariantVerdict, Verdict
 
 _STYLE = """
 :root { color-scheme: light dark; --line: #8884; --soft: #8881;
@@ -24,19 +24,25 @@ body { font: 16px/1.5 system-ui, sans-serif; max-width: 72rem; margin: 2rem auto
 h1 { font-size: 1.6rem; border-left: .5rem solid currentColor; padding-left: .8rem; }
 h2 { font-size: 1.2rem; margin-top: 2.2rem; }
 table { border-collapse: collapse; width: 100%; display: block; overflow-x: auto; }
-th, td { text-align: left; padding: .3rem .8rem .3rem 0; border-bottom: 1px solid var(--line);
+th, td { text-align: left; padding: .3rem 1.6rem .3rem 0; border-bottom: 1px solid var(--line);
   vertical-align: top; }
-td.number { text-align: right; font-variant-numeric: tabular-nums; }
+td.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
+thead th { white-space: nowrap; }
+.story { font-size: 1.1rem; border-left: .25rem solid var(--INVALID); padding-left: .8rem; }
 .VALID { color: var(--VALID); } .UNKNOWN { color: var(--UNKNOWN); }
 .INVALID { color: var(--INVALID); }
 b.VALID, b.UNKNOWN, b.INVALID { white-space: nowrap; }
 pre { background: var(--soft); padding: .7rem; overflow-x: auto; font-size: .85rem;
   white-space: pre-wrap; overflow-wrap: anywhere; }
-details { margin: .6rem 0; } summary { cursor: pointer; }
+details { margin: .6rem 0; } .more { margin-left: 1rem; } summary { cursor: pointer; }
 .small { opacity: .75; font-size: .9rem; }
+@media (max-width: 42rem) { body { margin: 1rem auto; padding: 0 .6rem; } h1 { font-size: 1.3rem; }
+  th, td { padding-right: .7rem; font-size: .82rem; } .small { font-size: .78rem; }
+  thead th, b.VALID, b.UNKNOWN, b.INVALID { white-space: normal; } tbody th { min-width: 6rem; } }
 @media print { :root { --VALID: #000; --UNKNOWN: #000; --INVALID: #000; }
   body { max-width: none; margin: 0; font-size: 11px; } h2, tr, pre { break-inside: avoid; } }
 """
+_FINDINGS_SHOWN = 3
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 
 
@@ -54,10 +60,10 @@ def render(
         (
             *_head(verdict),
             *_promises(verdict.variants),
-            *_counters(verdict.variants),
+            *_findings(verdict.variants, history, story),
             *_exposures(verdict.variants),
             *_thresholds(verdict.variants),
-            *_findings(verdict.variants, history, story),
+            *_counters(verdict.variants),
             *_versions(verdict, history),
             *_plan(plan_yaml),
         )
@@ -92,13 +98,18 @@ def _table(head: Iterable[str], rows: Iterable[tuple[str, ...]]) -> str:
     return f"<table><thead><tr>{names}</tr></thead><tbody>\n{lines}\n</tbody></table>"
 
 
+def _heading(variant: str) -> str:
+    """A variant over a column: a narrow window may break it behind the patch."""
+    return html(variant).replace("@", "@<wbr>")
+
+
 def _promises(variants: tuple[VariantVerdict, ...]) -> Iterator[str]:
     yield "<h2>Promises</h2>"
     rows = [("all in all", *(f"<td>{_badge(one.outcome)}</td>" for one in variants))]
     for name in words.promise_names(variants):
         cells = (f"<td>{_promise(words.promise_of(one, name))}</td>" for one in variants)
         rows.append((html(name), *cells))
-    yield _table(("", *(html(one.variant) for one in variants)), rows)
+    yield _table(("", *(_heading(one.variant) for one in variants)), rows)
 
 
 def _badge(outcome: Outcome, text: str = "") -> str:
@@ -126,7 +137,7 @@ def _counters(variants: tuple[VariantVerdict, ...]) -> Iterator[str]:
     if any(first is not None for first in firsts):
         shown = ("-" if first is None else words.seconds(first) for first in firsts)
         rows.append(("first KeyError after", *(_number(text) for text in shown)))
-    yield _table(("", *(html(one.variant) for one in variants)), rows)
+    yield _table(("", *(_heading(one.variant) for one in variants)), rows)
 
 
 def _number(text: str) -> str:
@@ -165,20 +176,36 @@ def _findings(
     if not broken:
         yield "<p>None.</p>"
     elif story:
-        yield f'<p>How that happens, step by step: <a href="{html(story)}">{html(story)}</a></p>'
+        yield (
+            '<p class="story">How that happens, step by step and with a picture: '
+            f'<a href="{html(story)}">{html(story)}</a></p>'
+        )
     for one, promise in broken:
         kinds = words.kinds_sentence(promise)
         yield f"<h3>{html(one.variant)}: {html(promise.promise)}, {promise.count}×</h3>"
         yield f"<p>{html(kinds)}</p>" if kinds else ""
         if len(promise.findings) < promise.count:
             yield f'<p class="small">The first {len(promise.findings)} of {promise.count}.</p>'
-        for place, finding in enumerate(promise.findings):
-            lines = "\n".join(html(line) for line in words.evidence(finding, history))
-            opened = " open" if place == 0 else ""
-            yield (
-                f"<details{opened}><summary>{html(finding.message)}</summary>"
-                f"<pre>{lines}</pre></details>"
-            )
+        yield from _first_and_rest(promise, history)
+
+
+def _first_and_rest(promise: PromiseVerdict, history: History | None) -> Iterator[str]:
+    """The first few findings, the very first one opened; the others behind one line."""
+    shown, rest = promise.findings[:_FINDINGS_SHOWN], promise.findings[_FINDINGS_SHOWN:]
+    for place, finding in enumerate(shown):
+        yield _finding(finding, history, opened=place == 0)
+    if rest:
+        yield f'<details class="more"><summary>{len(rest)} more</summary>'
+        yield from (_finding(finding, history, opened=False) for finding in rest)
+        yield "</details>"
+
+
+def _finding(finding: Finding, history: History | None, *, opened: bool) -> str:
+    lines = "\n".join(html(line) for line in words.evidence(finding, history))
+    return (
+        f"<details{' open' if opened else ''}><summary>{html(finding.message)}</summary>"
+        f"<pre>{lines}</pre></details>"
+    )
 
 
 def _versions(verdict: Verdict, history: History | None) -> Iterator[str]:

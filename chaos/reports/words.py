@@ -90,7 +90,9 @@ def counter(name: str, value: float | None) -> str:
     """A counter's value in a table: times with their unit, `-` if there was nothing to measure."""
     if value is None:
         return "-"
-    return f"{value:.3g} s" if is_time(name) else number(value)
+    if not is_time(name):
+        return number(value)
+    return f"{value:.3g} s" if value >= 1 or not value else f"{value * 1_000:.3g} ms"
 
 
 def number(value: float) -> str:
