@@ -20,7 +20,7 @@ from chaos.errors import UsageError
 from chaos.history import History
 from chaos.reports import story_glossary, story_items, story_lanes, story_meaning, story_steps
 from chaos.reports.story_model import Arrow, Lane, Step, Story
-from chaos.reports.story_names import Names
+from chaos.reports.story_names import Names, quoted
 from chaos.reports.story_page import html
 from chaos.reports.story_relevance import Relevance
 from chaos.reports.story_scene import Scene, set_up
@@ -29,6 +29,9 @@ from chaos.reports.story_words import Said, Words
 from chaos.verdict import Finding, Outcome, Verdict
 
 __all__ = ["Arrow", "Choice", "Lane", "Step", "Story", "choose", "html", "of", "text"]
+
+
+LANES_MAX = 8  # more are drawn only if there is no way around it
 
 
 class Choice(msgspec.Struct, frozen=True, kw_only=True):
@@ -69,12 +72,15 @@ def _told(scene: Scene, promise: str, notes: tuple[str, ...]) -> Story:
     relevance = Relevance(scene)
     words, names, kept = _in_words(scene, relevance)
     lanes = story_lanes.Lanes(scene, kept, relevance.slots, names)
+    if len(lanes.all) > LANES_MAX and relevance.forget_slots():
+        words, names, kept = _in_words(scene, relevance)
+        lanes = story_lanes.Lanes(scene, kept, relevance.slots, names)
     gaps = story_items.left_out(scene, kept)
     steps = story_steps.steps(scene, kept, gaps, lanes, words, names)
     breaks_n = scene.breaks.n if scene.breaks is not None else 0
     breaks_at = next((n for n, step in enumerate(steps) if breaks_n in step.events), -1)
     summary = story_steps.summary(kept, scene, words)
-    why = names.plain(scene.finding.message)
+    why = names.plain(scene.finding.message).replace(repr(scene.job), quoted(scene.job))
     if promise == "no-internal-errors" and breaks_at >= 0:
         why = steps[breaks_at].text
     why = story_meaning.sentence(why)
@@ -136,9 +142,10 @@ def _nothing_to_tell(verdict: Verdict, promise: str, variant: str, number: int) 
 def _in_words(scene: Scene, relevance: Relevance) -> tuple[Words, Names, tuple[Said, ...]]:
     """What is told, with names that are as short as those hosts allow."""
     attempts = [one.id for one in scene.attempts]
-    kept = story_items.chosen(scene, relevance, Words(scene.events, Names(attempts, ())))
+    words = Words(scene.events, Names(attempts, ()), relevance.enqueue_n)
+    kept = story_items.chosen(scene, relevance, words)
     names = Names(attempts, story_items.hosts_in(kept, scene))
-    words = Words(scene.events, names)
+    words = Words(scene.events, names, relevance.enqueue_n)
     return words, names, story_items.chosen(scene, relevance, words)
 
 

@@ -81,6 +81,8 @@ def of(promise: str, scene: Scene, names: Names) -> str:
     """The meaning of the scene's finding; empty for a promise that this file does not know."""
     said = _BY_KIND.get((promise, scene.finding.kind), _BY_PROMISE.get(promise, ""))
     attempt = next(iter(attempts_of(scene.breaks)) if scene.breaks is not None else iter(()), "")
+    if promise == "no-internal-errors" and not scene.job:
+        said = "This error comes from saq's own code."
     said = said.replace("{attempt}", names.attempt(attempt) if attempt else "the attempt")
     if promise == "no-internal-errors":
         said = " ".join(filter(None, (said, _what_became(attempt, scene))))

@@ -16,6 +16,7 @@ from chaos.reports.story_model import ALIVE, ATTEMPT, RUNS, SLOT, Lane, Step, St
 from chaos.reports.story_names import shortened, stamp
 from chaos.reports.story_style import STYLE
 
+_MANY = 8  # more lanes than that are drawn narrow, their names upright
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 
 
@@ -65,7 +66,8 @@ def _picture(story: Story) -> Iterator[str]:
         yield "<p>The history holds none of the events that the finding points at.</p>"
         return
     yield _key(story)
-    yield f'<div class="story" style="--lanes: {len(story.lanes)}">'
+    many = " many" if len(story.lanes) > _MANY else ""
+    yield f'<div class="story{many}" style="--lanes: {len(story.lanes)}">'
     yield from _lane_names(story)
     yield '<ol class="steps">'
     for place, (step, strip) in enumerate(zip(story.steps, story_svg.strips(story), strict=True)):

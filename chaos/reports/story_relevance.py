@@ -31,7 +31,13 @@ _Spans = dict[str, list[tuple[int, int]]]
 
 
 class Relevance:
-    """The rules, with what they need to know of one scene."""
+    """The rules, with what they need to know of one scene.
+
+    Attributes:
+        focus_n: the event around which the story is densest.
+        enqueue_n: the event that enqueued the job; 0 if the history does not have it.
+        slots: the workers on which attempts got into each other's way in the slot.
+    """
 
     def __init__(self, scene: Scene) -> None:
         self._scene = scene
@@ -49,8 +55,26 @@ class Relevance:
             for one in scene.attempts
             if one.id in scene.close
         ]
+        self.enqueue_n = next(
+            (
+                one.n
+                for one in scene.events
+                if isinstance(one, e.CallInvoked)
+                and one.op == "enqueue"
+                and one.enqueue in self._about
+            ),
+            0,
+        )
         self._causes = _causes(scene, self._about)
         self._hosts = _spans(scene, self.focus_n, self._about)
+
+    def forget_slots(self) -> bool:
+        """Leave the slots out, if the finding is not about them; whether that changed anything."""
+        about_them = (*SLOT_EVENTS, e.ErrorRaised, e.BodyCancelled)
+        if not self.slots or any(isinstance(one, about_them) for one in self._scene.evidence):
+            return False
+        self.slots = frozenset()
+        return True
 
     def weight(self, said: Said) -> int:
         """How much a story needs this event; 0 for one that does not belong to it."""
@@ -124,11 +148,18 @@ def _slots_in_dispute(scene: Scene) -> frozenset[str]:
     return frozenset(
         one.host
         for one in scene.events
-        if isinstance(one, e.SlotOverwritten | e.SlotRemoved | e.SlotMissed)
+        if isinstance(one, SLOT_EVENTS)
         and scene.first_n <= one.n <= scene.last_n
-        and (scene.proves(one) or not isinstance(one, e.SlotRemoved) or one.by != one.attempt)
+        and (scene.proves(one) or not _is_its_own(one))
         and any(name in scene.close for name in attempts_of(one))
     )
+
+
+def _is_its_own(event: e.Event) -> bool:
+    """Whether an attempt does to the slot what every attempt does."""
+    if isinstance(event, e.SlotRemoved):
+        return event.by == event.attempt
+    return isinstance(event, e.SlotSet)
 
 
 def _focus_n(scene: Scene) -> int:

@@ -22,6 +22,7 @@ _TOGETHER_US = 50_000  # an attempt's own steps, each a round trip to Redis apar
 _CALLS_TOGETHER_US = 5_000
 _PHRASES_MAX = 4
 _SENTENCES = 8
+_LEAST = 25  # lighter than that is "is over", which a picture shows and a sentence can do without
 _TURNING_POINT = 60  # what weighs as much is not left out of a summary
 _TOLD_TIME_US = 10_000
 
@@ -67,7 +68,7 @@ def sentence(actor: str, phrases: Sequence[str]) -> str:
 def summary(kept: Sequence[Said], scene: Scene, words: Words) -> tuple[str, ...]:
     """At most a handful of sentences: what matters most, in order."""
     spoken: tuple[str, ...] = ()
-    for least in range(0, _TURNING_POINT + 1, 5):
+    for least in range(_LEAST, _TURNING_POINT + 1, 5):
         told = [said for said in kept if said.weight >= least or _is_break(said, scene)]
         spoken = tuple(_sentences(told, words))
         if len(spoken) <= _SENTENCES:
@@ -127,6 +128,10 @@ def _groups(kept: Iterable[Said], scene: Scene) -> Iterator[list[Said]]:
 def _continues(group: Sequence[Said], said: Said, scene: Scene) -> bool:
     if _is_break(said, scene) or _is_break(group[-1], scene):
         return False
+    if isinstance(said.event, e.BodyEnded | e.BodyCancelled) and any(
+        isinstance(one.event, e.BodyBegan) for one in group
+    ):
+        return False  # else the picture would not show that it ran
     limit_us = _TOGETHER_US if said.actor[0] == ATTEMPT else _CALLS_TOGETHER_US
     soon = said.event.t_us - group[0].event.t_us <= limit_us
     return soon and said.actor == group[0].actor and len(group) < _PHRASES_MAX

@@ -76,8 +76,11 @@ table { border-collapse: collapse; width: 100%; font-size: .9rem; }
 th, td { text-align: left; vertical-align: top; padding: .3rem .8rem .3rem 0;
   border-bottom: 1px solid var(--line); }
 td:first-child { white-space: nowrap; }
+.many { --lane: 2.6rem; overflow-x: auto; }
+.many .lane > span { writing-mode: vertical-rl; rotate: 180deg; }
+.many .lane b, .many .lane small { display: inline; }
 @media (max-width: 70rem) { :root { --lane: 4.4rem; } }
-@media (max-width: 52rem) { :root { --lane: 2.1rem; --time: 4.2rem; }
+@media (max-width: 52rem) { :root { --lane: 2.1rem; --time: 4.2rem; } .many { --lane: 1.5rem; }
   body { padding: 0 .6rem; margin-top: 1rem; } h1 { font-size: 1.3rem; }
   .head, .steps li { grid-template-columns:
     var(--time) calc(var(--lane) * var(--lanes)) minmax(9rem, 1fr); }

@@ -57,13 +57,15 @@ class Words:
 
     Args:
         events: all events of the scene: a call's answer and its parent are looked up there.
+        enqueue_n: the number of the event that enqueued the job; what comes after it is "again".
     """
 
-    def __init__(self, events: Iterable[e.Event], names: Names) -> None:
+    def __init__(self, events: Iterable[e.Event], names: Names, enqueue_n: int = 0) -> None:
         self._names = names
         self._invoked: dict[tuple[str, int], e.CallInvoked] = {}
         self._returned: dict[tuple[str, int], e.CallReturned] = {}
         self._stopping: dict[str, int] = {}
+        self._enqueue_n = enqueue_n
         self._timed_out: set[str] = set()
         for one in events:
             self._look_at(one)
@@ -193,7 +195,9 @@ class Words:
         if returned is None:
             says = f"{says} (nobody knows whether that happened: no answer came)"
             weight += 5
-        elif returned.outcome == "empty" and event.op == "enqueue":
+        if event.op == "enqueue" and event.n > self._enqueue_n > 0:
+            says = says.replace("the job", "the job again")
+        if returned is not None and returned.outcome == "empty" and event.op == "enqueue":
             says = f"{says} and is refused"
         job = "" if event.op == "sweep" else "job"
         status = f", {event.status.upper()}" if event.status else ""
