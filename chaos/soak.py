@@ -28,7 +28,7 @@ from chaos.history import History
 from chaos.ledger import Ledger
 from chaos.live import run_dir
 from chaos.live.setting import RunClock, Setting
-from chaos.live.world import LiveWorld, open_world
+from chaos.live.world import LiveWorld, check_redis, open_world
 from chaos.metrics import MetricsServer, exposition
 from chaos.plan import App
 from chaos.request import Observer, SoakRequest, VariantStatus
@@ -64,11 +64,13 @@ def soak(request: SoakRequest, observer: Observer) -> SoakResult:
 
     Raises:
         UsageError: the request cannot be carried out; nothing was started.
-        WorldError: an environment could not be built, or the metrics port is taken.
+        WorldError: there is no Redis server to start, an environment could not be built, or the
+            metrics port is taken.
     """
     plan = request.plan
     check_application(request)
     check_world(plan, request.world)
+    check_redis(plan, request.redis_url, allow_external=request.allow_external)
     builds = variants.parse_all(plan.variants)
     variants.check(builds, app=request.application, python=request.python)
     environments = [

@@ -154,11 +154,7 @@ class ExternalServer:
         Raises:
             UsageError: the second yes is missing, or the URL cannot be one of a Redis.
         """
-        if urlsplit(url).scheme not in ("redis", "rediss", "unix"):
-            raise UsageError(
-                "the Redis URL must begin with redis://, rediss:// or unix://, such as "
-                "redis://127.0.0.1:6379/0"
-            )
+        _check_form(url)
         if not allow:
             raise UsageError(
                 f"{without_password(url)} is a Redis that we did not start, and a soak loads it "
@@ -197,6 +193,25 @@ class ExternalServer:
     def _quiet(self, text: str) -> str:
         password = urlsplit(self.url).password
         return text.replace(password, "***") if password else text
+
+
+def _check_form(url: str) -> None:
+    """Refuse what is no URL of a Redis. Nothing of it is shown: any part may be the password."""
+    if url.partition("://")[0] not in ("redis", "rediss", "unix"):
+        raise UsageError(
+            "the Redis URL must begin with redis://, rediss:// or unix://, such as "
+            "redis://127.0.0.1:6379/0"
+        )
+    try:
+        parts = urlsplit(url)
+        sound = parts.port != 0 and "@" not in parts.path
+    except ValueError:
+        sound = False
+    if not sound:
+        raise UsageError(
+            "the Redis URL has no valid host and port: write redis://127.0.0.1:6379/0, with a "
+            "port from 1 to 65535, and / ? # @ in a password as %2F %3F %23 %40"
+        )
 
 
 def without_password(url: str) -> str:

@@ -18,17 +18,18 @@ from redis.exceptions import RedisError
 
 from chaos.clock import MILLISECOND_US, SECOND_US
 from chaos.errors import ServerFailed, UsageError
+from chaos.live.binary import find_server
 from chaos.live.fleet import LiveWorld
 from chaos.live.hosts import Orders
 from chaos.live.processes import Process, Processes
 from chaos.live.server import ExternalServer, OwnServer
 from chaos.live.setting import Journal, Setting
 from chaos.live.tailing import Reader
-from chaos.plan import SERVER_FAULTS
+from chaos.plan import SERVER_FAULTS, Plan
 from chaos.variants import own_code_folder
 from chaos.worker.events import Kind
 
-__all__ = ["LiveWorld", "OwnServerWorld", "Setting", "open_world"]
+__all__ = ["LiveWorld", "OwnServerWorld", "Setting", "check_redis", "open_world"]
 
 QUEUE = "saqchaos"
 SERVER_BACK_US = 120 * SECOND_US
@@ -117,6 +118,20 @@ class OwnServerWorld(LiveWorld):
         return self._redis.process if host == self._redis.host else super()._process(host)
 
 
+def check_redis(plan: Plan, url: str | None, *, allow_external: bool) -> None:
+    """Find out, before anything starts, what no world of this request could open with.
+
+    Raises:
+        UsageError: the URL cannot be one of a Redis, was not allowed, or a fault would act on it.
+        ServerFailed: there is no server binary to start.
+    """
+    if url is None:
+        find_server()
+        return
+    ExternalServer(url, allow=allow_external, mark="")
+    _refuse_server_faults(plan)
+
+
 @asynccontextmanager
 async def open_world(
     setting: Setting, journal: Journal, on_events: Reader
@@ -190,14 +205,18 @@ def _external(setting: Setting) -> ExternalServer | None:
     if setting.redis_url is None:
         return None
     server = ExternalServer(setting.redis_url, allow=setting.allow_external, mark=setting.mark)
-    refused = [spec.fault for spec in setting.plan.faults if spec.fault in SERVER_FAULTS]
+    _refuse_server_faults(setting.plan)
+    return server
+
+
+def _refuse_server_faults(plan: Plan) -> None:
+    refused = [spec.fault for spec in plan.faults if spec.fault in SERVER_FAULTS]
     if refused:
         raise UsageError(
             f"fault {refused[0]} acts on the Redis server itself, and the one at the given URL is "
             f"not ours: take {', '.join(dict.fromkeys(refused))} out of the plan, or leave "
             f"--redis-url out"
         )
-    return server
 
 
 async def _clean_up(

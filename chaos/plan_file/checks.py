@@ -33,7 +33,7 @@ from chaos.plan_file.words import TELLING_PARAMETERS, one_of, show
 from chaos.plan_file.yaml_text import Path, paths_of
 
 _PASSWORD = re.compile(
-    r"[A-Za-z][A-Za-z0-9+.-]*://"
+    r"[A-Za-z0-9+.-]://"  # the scheme's last letter alone: all of it takes quadratic time
     rf"([^\s/?#@]*:[^\s/?#@]+@|\S*[?&]({TELLING_PARAMETERS})=.)"
 )
 _PLACEHOLDER = re.compile(r"\{([A-Za-z_]\w*)\}")

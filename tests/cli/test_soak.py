@@ -200,10 +200,27 @@ def test_a_missing_server_binary_is_one_message_and_exit_4(
 ) -> None:
     monkeypatch.setenv("SAQCHAOS_REDIS_SERVER", str(tmp_path / "none"))
     process = soaking("--quiet")
-    _, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=60)
     assert process.returncode == 4, err
-    assert f"SAQCHAOS_REDIS_SERVER={tmp_path / 'none'} is no executable file" in err
-    assert "Traceback" not in err
+    assert out == ""
+    assert err == (
+        f"saq-chaos: SAQCHAOS_REDIS_SERVER={tmp_path / 'none'} is no executable file: "
+        "point it to a redis-server or valkey-server binary, or unset it\n"
+    )
+    assert not (tmp_path / "runs").exists()
+
+
+@pytest.mark.parametrize("url", ["nonsense", "redis://127.0.0.1:99999/0", "redis://[::1/0"])
+def test_what_is_no_redis_url_is_one_message_and_exit_2(
+    soaking: Callable[..., subprocess.Popen[str]], tmp_path: Path, url: str
+) -> None:
+    process = soaking("--redis-url", url, "--allow-external", "--quiet")
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 2, err
+    assert out == ""
+    assert err.startswith("saq-chaos: the Redis URL ")
+    assert err.count("\n") == 1
+    assert not (tmp_path / "runs").exists()
 
 
 def _nothing_is_left(run: Path, seconds: float = 5.0) -> None:

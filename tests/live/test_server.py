@@ -174,6 +174,32 @@ def test_what_is_no_redis_url_is_refused_without_showing_it() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    "url",
+    [
+        "redis://127.0.0.1:99999/0",
+        "redis://127.0.0.1:0/0",
+        "redis://[::1/0",
+        "redis://me:hunter/2@redis.internal:6379/0",
+        "redis://me:12/hunter2@redis.internal:6379/0",
+    ],
+)
+def test_a_redis_url_without_a_sound_address_is_refused_without_showing_it(url: str) -> None:
+    with pytest.raises(UsageError) as error:
+        ExternalServer(url, allow=True, mark="saqchaos-1")
+    assert str(error.value) == (
+        "the Redis URL has no valid host and port: write redis://127.0.0.1:6379/0, with a port "
+        "from 1 to 65535, and / ? # @ in a password as %2F %3F %23 %40"
+    )
+
+
+@pytest.mark.parametrize(
+    "url", ["redis://me:a%2Fb%40c@h:6379/0", "rediss://h", "unix:///run/redis.sock?db=1"]
+)
+def test_a_sound_redis_url_is_taken(url: str) -> None:
+    assert ExternalServer(url, allow=True, mark="saqchaos-1").url == url
+
+
 async def test_an_unreachable_redis_is_one_message_without_the_password() -> None:
     server = ExternalServer("redis://me:secret@127.0.0.1:1/0", allow=True, mark="saqchaos-1")
     with pytest.raises(ServerFailed) as error:

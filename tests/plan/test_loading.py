@@ -240,3 +240,11 @@ def test_a_password_is_refused_anywhere_and_never_shown() -> None:
 def test_a_url_without_a_password_is_fine() -> None:
     text = f"{SMALL}description: see https://host:80/a@b and redis://me@host:6379/0?db=1\n"
     assert plan_file.loads(text).description.startswith("see")
+
+
+def test_a_long_word_takes_no_longer_than_its_length() -> None:
+    """Quadratic time over half a million letters would be many minutes."""
+    found = problems(SMALL.replace("plan: small", f"plan: {'x' * 500_000}"))
+    assert [problem.partition(" is not what")[2] for problem in found] == [
+        " belongs here: its name: a-z, 0-9 and -"
+    ]
