@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from chaos.cli import output
+from chaos.cli.bench_conformance import conformance
 from chaos.cli.bench_simulator import determinism, sim
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ def command() -> None:
 
 command.add_command(sim)
 command.add_command(determinism)
+command.add_command(conformance)
 
 
 @command.command("overhead", short_help="Noop jobs/s with and without the probe.")

@@ -28,7 +28,7 @@ _PUSHES = (b"LPUSH", b"RPUSH", b"RPUSH", b"RPUSH", b"LPUSHX", b"RPUSHX")
 
 
 def push(draw: Random) -> Made:
-    return exact(spelled(draw, draw.choice(_PUSHES)), key(draw, LISTS), *some(draw, ITEMS))
+    return exact(spelled(draw, draw.choice(_PUSHES)), key(draw, LISTS), *some(draw, ITEMS, 6))
 
 
 def pop(draw: Random) -> Made:
@@ -50,7 +50,7 @@ def lpos(draw: Random) -> Made:
 
 
 def change_list(draw: Random) -> Made:
-    name = draw.choice((b"LREM", b"LREM", b"LSET", b"LTRIM", b"LINSERT"))
+    name = draw.choice((b"LREM", b"LREM", b"LREM", b"LSET", b"LTRIM", b"LINSERT"))
     target = key(draw, LISTS)
     if name == b"LREM":
         return exact(name, target, pick(draw, COUNTS), draw.choice(ITEMS))
@@ -76,8 +76,8 @@ def block(draw: Random) -> Made:
 
 def block_shortly(draw: Random) -> Made:
     """A blocking command that gives up at the next pause."""
-    seconds = b"0.0" + short_ms(draw)
-    return _blocking(draw, seconds), Mode.EXACT, True
+    args = _blocking(draw, b"0.0" + short_ms(draw))
+    return args, Mode.EXACT, len(args) - 1
 
 
 def _blocking(draw: Random, timeout: bytes) -> Args:

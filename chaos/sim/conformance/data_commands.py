@@ -22,7 +22,7 @@ from .vocabulary import (
     spelled,
 )
 
-Made: TypeAlias = "tuple[Args, Mode, bool]"
+Made: TypeAlias = "tuple[Args, Mode, int]"  # arguments, how to compare, place of a short time
 Maker: TypeAlias = "Callable[[Random], Made]"
 
 _PAST = (b"1", b"1000000000")
@@ -33,7 +33,7 @@ _NO_TIME = (b"0", b"-1", b"a", b"1.5", b"9223372036854775807", b"-92233720368547
 
 def exact(*args: bytes) -> Made:
     """A command whose reply must be equal."""
-    return args, Mode.EXACT, False
+    return args, Mode.EXACT, 0
 
 
 def short_ms(draw: Random) -> bytes:
@@ -81,12 +81,12 @@ def set_shortly(draw: Random) -> Made:
     wanted = draw.choice((b"SET", b"PSETEX", b"PEXPIRE", b"GETEX"))
     name, time = draw.choice(STRINGS), short_ms(draw)
     if wanted == b"SET":
-        return (b"SET", name, draw.choice(VALUES), b"PX", time), Mode.EXACT, True
+        return (b"SET", name, draw.choice(VALUES), b"PX", time), Mode.EXACT, 4
     if wanted == b"PSETEX":
-        return (b"PSETEX", name, time, draw.choice(VALUES)), Mode.EXACT, True
+        return (b"PSETEX", name, time, draw.choice(VALUES)), Mode.EXACT, 2
     if wanted == b"GETEX":
-        return (b"GETEX", name, b"PX", time), Mode.EXACT, True
-    return (b"PEXPIRE", draw.choice(KEYS), time), Mode.EXACT, True
+        return (b"GETEX", name, b"PX", time), Mode.EXACT, 3
+    return (b"PEXPIRE", draw.choice(KEYS), time), Mode.EXACT, 2
 
 
 def getex(draw: Random) -> Made:
@@ -131,7 +131,7 @@ def time_left(draw: Random) -> Made:
     name = draw.choice((b"TTL", b"PTTL", b"PERSIST", b"EXPIRETIME", b"PEXPIRETIME"))
     near = Mode.NEAR_MS if name.startswith(b"P") else Mode.NEAR_S
     mode = Mode.EXACT if name == b"PERSIST" else near
-    return (name, draw.choice(KEYS)), mode, False
+    return (name, draw.choice(KEYS)), mode, 0
 
 
 def of_any_type(draw: Random) -> Made:
@@ -158,7 +158,7 @@ def listing(draw: Random) -> Made:
         args += (b"MATCH", draw.choice((b"*", b"s?", b"z*", *PATTERNS)))
     if draw.randrange(3) == 0:
         args += (b"TYPE", draw.choice((b"list", b"string", b"zset", b"hash", b"LIST", b"odd")))
-    return args, Mode.UNORDERED, False
+    return args, Mode.UNORDERED, 0
 
 
 def wrong_scan(draw: Random) -> Made:

@@ -21,7 +21,7 @@ _EXPIRY = (data.expire, data.expire, data.time_left, data.time_left)
 _KEYS = (data.of_any_type, data.listing, data.wrong_scan)
 _LISTS = (
     collections.push, collections.push, collections.push, collections.pop, collections.read_list,
-    collections.change_list, collections.lpos, collections.move,
+    collections.change_list, collections.change_list, collections.lpos, collections.move,
 )  # fmt: skip
 _BLOCKING = (collections.block, collections.block, collections.push, collections.move)
 _ZSETS = (
@@ -80,7 +80,7 @@ class Drawer:
         client = draw.randrange(CLIENTS)
         if draw.randrange(60) == 0:
             return Close(client)
-        args, mode, is_hurried = draw.choice(makers)(draw)
+        args, mode, short = draw.choice(makers)(draw)
         if args == (b"DBSIZE",) and makers[-1] in _SOON:
             args, mode = (b"KEYS", b"*"), Mode.UNORDERED  # a real server counts what has ended
-        return Send(client, args, mode, is_hurried)
+        return Send(client, args, mode, short)

@@ -89,7 +89,7 @@ class Scripts:
     def _evaluated(self, draw: Random, source: bytes, rest: Args) -> Made:
         mode = Mode.CODE if source.decode() in _BROKEN else Mode.EXACT
         if draw.randrange(3):
-            return (b"EVAL", source, *rest), mode, False
+            return (b"EVAL", source, *rest), mode, 0
         return exact(b"EVALSHA", _digest(source), *rest)
 
     def loading(self, draw: Random) -> Made:
@@ -103,7 +103,7 @@ class Scripts:
             digests = (_digest(source), b"odd", _digest(source).upper())
             return exact(b"SCRIPT", b"EXISTS", *some(draw, digests))
         mode = Mode.CODE if source.decode() in _BROKEN else Mode.EXACT
-        return (b"SCRIPT", b"LOAD", source), mode, False
+        return (b"SCRIPT", b"LOAD", source), mode, 0
 
     def _source(self, draw: Random) -> bytes:
         if self._known and draw.randrange(2):

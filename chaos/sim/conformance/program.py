@@ -11,7 +11,8 @@ from redis.exceptions import ResponseError
 Args: TypeAlias = tuple[bytes, ...]
 
 # Real time passes between two commands; a key or client that ends soon must still be there, so a
-# program whose steps up to the pause took longer than this is run again.
+# program whose steps up to the pause took longer than HURRY_MS is run again, after a few times with
+# all these times stretched.
 SHORT_MS_MIN = 20
 SHORT_MS_MAX = 30
 PAUSE_MS = 45
@@ -30,12 +31,20 @@ class Mode(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Send:
-    """A client sends a command. `is_hurried`: it starts a time that ends before the next pause."""
+    """A client sends a command. `short`: place of a time that ends before the next pause, or 0."""
 
     client: int
     args: Args
     mode: Mode = Mode.EXACT
-    is_hurried: bool = False
+    short: int = 0
+
+    def stretched(self, factor: int) -> Args:
+        """The arguments with the short time (milliseconds, or seconds with a point) stretched."""
+        if not self.short or factor == 1:
+            return self.args
+        time = self.args[self.short]
+        longer = b"%.3f" % (float(time) * factor) if b"." in time else b"%d" % (int(time) * factor)
+        return (*self.args[: self.short], longer, *self.args[self.short + 1 :])
 
     def __str__(self) -> str:
         return f"{self.client}: {' '.join(_shown(arg) for arg in self.args)}"

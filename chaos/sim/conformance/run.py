@@ -37,8 +37,9 @@ from .report import ConformanceReport, Difference
 from .saq_scripts import KnownScript
 from .sides import Modelled, Real, contents
 
-REPEATS_MAX = 20
-CUTS_MAX = 400
+REPEATS_MAX = 16
+REPEATS_ALIKE = 3  # then all times are doubled
+ROUNDS_MAX = 5
 
 
 @dataclass(slots=True)
@@ -89,9 +90,9 @@ class Comparison:
 
     def compare(self, program: Program) -> Disagreement | None:
         """Run a program on both sides; how they differ, or None."""
-        for _ in range(REPEATS_MAX):
+        for attempt in range(REPEATS_MAX):
             try:
-                _Lockstep(self._real, self.figures).run(program)
+                _Lockstep(self._real, self.figures, 1 << attempt // REPEATS_ALIKE).run(program)
             except _TooSlow:
                 self.figures.repeated += 1
                 self._start_over()
@@ -111,26 +112,27 @@ class Comparison:
 
     def cut_down(self, program: Program, difference: Disagreement) -> tuple[Program, Disagreement]:
         """The program without the steps that the difference does not need."""
-        for _ in range(CUTS_MAX):
-            shorter = self._shorter(program)
-            if shorter is None:
+        for _ in range(ROUNDS_MAX):
+            before = len(program)
+            for place in range(len(program) - 1, -1, -1):
+                candidate = program[:place] + program[place + 1 :]
+                found = self.compare(candidate)
+                if found is not None:
+                    program, difference = candidate, found
+            if len(program) == before:
                 break
-            program, difference = shorter
         return program, difference
-
-    def _shorter(self, program: Program) -> tuple[Program, Disagreement] | None:
-        for place in range(len(program)):
-            candidate = program[:place] + program[place + 1 :]
-            difference = self.compare(candidate)
-            if difference is not None:
-                return candidate, difference
-        return None
 
 
 class _Lockstep:
-    """One program on both sides."""
+    """One program on both sides.
 
-    def __init__(self, real: Real, figures: Figures) -> None:
+    Args:
+        factor: how far its short times and pauses are stretched.
+    """
+
+    def __init__(self, real: Real, figures: Figures, factor: int) -> None:
+        self._factor = factor
         self._real = real
         self._figures = figures
         self._model = Modelled(CLIENTS, real.empty())
@@ -164,18 +166,19 @@ class _Lockstep:
     def _depends_on_speed(self, step: Send) -> bool:
         """Whether a command would run when a client gives up waiting, or begin to wait then."""
         is_blocked = self._model.is_blocked(step.client)
-        return is_blocked and (step.is_hurried or self._gives_up[step.client])
+        return is_blocked and (bool(step.short) or self._gives_up[step.client])
 
     def _send(self, step: Send) -> None:
-        if step.is_hurried and self._hurry_since_us is None:
+        if step.short and self._hurry_since_us is None:
             self._hurry_since_us = self._real.now_us()
-        self._gives_up[step.client] = step.is_hurried
+        self._gives_up[step.client] = bool(step.short)
         self._figures.steps += 1
         self._figures.commands[_name(step.args)] += 1
         if not step.args[0].upper().endswith(b"SUBSCRIBE"):
             self._modes[step.client].append(step.mode)
-        self._model.send(step.client, step.args)
-        self._real.send(step.client, step.args)
+        args = step.stretched(self._factor)
+        self._model.send(step.client, args)
+        self._real.send(step.client, args)
 
     def _close(self, step: Close) -> None:
         self._modes[step.client].clear()
@@ -186,14 +189,15 @@ class _Lockstep:
     def _pause(self) -> None:
         self._check_time()
         self._figures.pauses += 1
-        self._model.pause(PAUSE_MS)
-        time.sleep((PAUSE_MS + 2) / 1_000)
+        pause_ms = PAUSE_MS * self._factor
+        self._model.pause(pause_ms)
+        time.sleep((pause_ms + 2) / 1_000)
 
     def _check_time(self) -> None:
         """A pause may come: until now nothing can have ended by itself."""
         since_us, self._hurry_since_us = self._hurry_since_us, None
         is_late = since_us is not None and (
-            self._real.now_us() - since_us > HURRY_MS * MILLISECOND_US
+            self._real.now_us() - since_us > HURRY_MS * self._factor * MILLISECOND_US
         )
         if is_late:
             raise _TooSlow
@@ -208,7 +212,7 @@ class _Lockstep:
 
     def _read(self, client: int, where: str, wanted: Any) -> Any:
         try:
-            return self._real.read(client)
+            return self._real.read(client, self._gives_up[client])
         except (RedisError, OSError) as error:
             self._check_if_late()
             problem = f"nothing ({type(error).__name__})"

@@ -44,7 +44,7 @@ def pubsub(draw: Random) -> Made:
     )  # fmt: skip
     chosen = draw.choice(args)
     mode = Mode.UNORDERED if chosen[0] == b"CHANNELS" else Mode.EXACT
-    return (b"PUBSUB", *chosen), mode, False
+    return (b"PUBSUB", *chosen), mode, 0
 
 
 def server(draw: Random) -> Made:

@@ -21,6 +21,8 @@ from .program import Args
 
 ANSWER_SECONDS_MAX = 5.0
 POLLS_MAX = 20_000
+DEADLINES_MAX = 1_000
+PATIENCE_SECONDS = 0.05
 DATABASES_USED = 2
 Connection: TypeAlias = Any  # redis-py's, which has no types
 _CONNECTION: Any = redis_py.Connection
@@ -45,8 +47,9 @@ class Modelled:
     def pause(self, pause_ms: int) -> None:
         """Let time pass."""
         until_us = self._now_us + pause_ms * MILLISECOND_US
-        while (deadline_us := self.model.next_deadline_us()) is not None:
-            if deadline_us > until_us:
+        for _ in range(DEADLINES_MAX):
+            deadline_us = self.model.next_deadline_us()
+            if deadline_us is None or deadline_us > until_us:
                 break
             self._now_us = max(self._now_us, deadline_us)
             self.model.advance()
@@ -122,13 +125,21 @@ class Real:
         """A client sends a command."""
         self._connections[client].send_packed_command([_packed(args)], check_health=False)
 
-    def read(self, client: int) -> Any:
+    def read(self, client: int, gives_up: bool = False) -> Any:
         """The next thing that a client reads: an error is an exception object.
 
+        Args:
+            client: whose connection.
+            gives_up: whether it waits with a deadline, so that being blocked says nothing yet.
+
         Raises:
-            TimeoutError: there is none for seconds (redis-py's, or of the same base).
+            TimeoutError: there is none for seconds, or the client is blocked.
         """
-        return _answer(self._connections[client])
+        connection = self._connections[client]
+        is_there = gives_up or connection.can_read(timeout=PATIENCE_SECONDS)
+        if not is_there and self._is_blocked(client):
+            raise TimeoutError(f"client {client} is blocked")
+        return _answer(connection)
 
     def has_more(self, client: int) -> bool:
         """Whether there is something to read already."""
@@ -137,19 +148,27 @@ class Real:
     def becomes_blocked(self, client: int) -> bool:
         """Whether a client waits; it is waited for until the server has seen its command."""
         for _ in range(POLLS_MAX):
-            line = self.ask((b"CLIENT", b"LIST", b"ID", b"%d" % self._ids[client]))[0].decode()
-            fields = dict(word.split("=", 1) for word in line.split())
-            if "b" in fields.get("flags", ""):
+            if self._is_blocked(client):
                 return True
             if self.has_more(client):
                 return False
         return False
 
+    def _is_blocked(self, client: int) -> bool:
+        line = self._listed(client).decode()
+        fields = dict(word.split("=", 1) for word in line.split())
+        return "b" in fields.get("flags", "")
+
+    def _listed(self, client: int) -> bytes:
+        """The server's line about a client; empty if it is gone."""
+        listed: bytes = self.ask((b"CLIENT", b"LIST", b"ID", b"%d" % self._ids[client]))[0]
+        return listed
+
     def close(self, client: int) -> None:
         """A client connects anew, once the server has seen that it left."""
         self._connections[client].disconnect()
         for _ in range(POLLS_MAX):
-            if not self.ask((b"CLIENT", b"LIST", b"ID", b"%d" % self._ids[client]))[0]:
+            if not self._listed(client):
                 break
         self._connections[client] = self._connected()
         self._ids[client] = self._id(self._connections[client])

@@ -8,7 +8,7 @@ STRINGS = (b"s1", b"s2", b"s3")
 LISTS = (b"l1", b"l2", b"l3")
 ZSETS = (b"z1", b"z2")
 KEYS = STRINGS + LISTS + ZSETS
-ITEMS = (b"a", b"b", b"c", b"d", b"")
+ITEMS = (b"a", b"a", b"b", b"c", b"")
 MEMBERS = (b"a", b"b", b"c", b"d", b"e", b"f")
 VALUES = (
     b"v",

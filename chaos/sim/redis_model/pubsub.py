@@ -103,7 +103,7 @@ def publish(client: Client, args: Args) -> Reply:
     return reached
 
 
-@command("PUBSUB CHANNELS", -2)
+@command("PUBSUB CHANNELS", -2, LOADING)
 def pubsub_channels(client: Client, args: Args) -> Reply:
     if len(args) > 3:
         raise CommandError(
@@ -114,7 +114,7 @@ def pubsub_channels(client: Client, args: Args) -> Reply:
     return [name for name in names if len(args) == 2 or matches(args[2], name)]
 
 
-@command("PUBSUB NUMSUB", -2)
+@command("PUBSUB NUMSUB", -2, LOADING)
 def pubsub_numsub(client: Client, args: Args) -> Reply:
     answer: list[Reply] = []
     for name in args[2:]:
@@ -122,6 +122,6 @@ def pubsub_numsub(client: Client, args: Args) -> Reply:
     return answer
 
 
-@command("PUBSUB NUMPAT", 2)
+@command("PUBSUB NUMPAT", 2, LOADING)
 def pubsub_numpat(client: Client, _args: Args) -> Reply:
     return len(client.server.patterns)

@@ -114,7 +114,8 @@ local function field(value, name)
   if type(found) == 'string' then return found end
 end
 
--- What a table is as a reply: an error, a status, or as many items as come before the first nil.
+-- What a table is as a reply: an error, a status, or as many items as come before the first nil
+-- (too many for Lua's stack: only how many).
 local function open(value)
   local err, ok = field(value, 'err'), field(value, 'ok')
   if err then return 1, err end
@@ -122,6 +123,7 @@ local function open(value)
   if rawget(value, 'double') or rawget(value, 'map') or rawget(value, 'set') then return 3 end
   local count = 0
   while rawget(value, count + 1) ~= nil do count = count + 1 end
+  if count > 5000 then return 4, count end
   return 0, unpack(value, 1, count)
 end
 

@@ -198,6 +198,8 @@ def _reply_of_table(table: Any) -> Reply:
         return Status(items[0].replace(b"\r", b" ").replace(b"\n", b" "))
     if kind == 3:
         raise Unmodelled("ERR syntax error", "RESP3 tables returned by scripts")
+    if kind == 4:
+        items = [table[place] for place in range(1, items[0] + 1)]
     return [_reply(item) for item in items]
 
 
