@@ -76,8 +76,20 @@ def with_enqueues(candidate: Candidate, kept: tuple[TimedEnqueue, ...]) -> Candi
 
 
 def with_tape(candidate: Candidate, kept: Sequence[str]) -> Candidate:
-    """The same with these entries of its tape: the others have their default."""
-    return replace(candidate, tape={name: candidate.tape[name] for name in kept})
+    """The same with these entries of its tape, if they are there: the others at their default."""
+    tape = candidate.tape
+    return replace(candidate, tape={name: tape[name] for name in kept if name in tape})
+
+
+def without_whose(candidate: Candidate, whose: str) -> Candidate:
+    """The same without the decisions of one connection, or of one kind."""
+    tape = candidate.tape
+    return replace(candidate, tape={name: tape[name] for name in tape if whose_is(name) != whose})
+
+
+def whose_is(name: str) -> str:
+    """Who decides: what a tape entry's name begins with."""
+    return name.partition("|")[0]
 
 
 def with_script(candidate: Candidate, **changes: Any) -> Candidate:

@@ -39,7 +39,7 @@ from chaos.verdict import Finding
 
 TRIAL = Path(__file__).parents[1] / "worker" / "trial.py"
 MARK = "saq-chaos-trial:"
-TRIAL_SECONDS = 60
+TRIAL_SECONDS = 30
 
 Progress = Callable[[str], None]
 
@@ -169,10 +169,13 @@ async def _try_on(variant: Variant, environment: Environment, file: Path, url: s
             filter(None, (str(Path.cwd()), given.get("PYTHONPATH")))
         )
     argv = [str(environment.python), str(TRIAL), str(file), variant.patch]
-    done = await asyncio.to_thread(
-        subprocess.run, argv, capture_output=True, text=True, check=False, timeout=TRIAL_SECONDS,
-        env=clean_environment(given), stdin=subprocess.DEVNULL,
-    )  # fmt: skip
+    try:
+        done = await asyncio.to_thread(
+            subprocess.run, argv, capture_output=True, text=True, check=False,
+            timeout=TRIAL_SECONDS, env=clean_environment(given), stdin=subprocess.DEVNULL,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        return Trial(variant.text, "failed", "Timeout", f"it did not end in {TRIAL_SECONDS} s")
     for line in reversed(done.stdout.splitlines()):
         if line.startswith(MARK):
             return Trial(variant.text, **json.loads(line.removeprefix(MARK)))

@@ -103,6 +103,7 @@ class _Shrinker:
         self._limit = limit
         self._progress = progress
         self._failed: dict[str, None] = {}
+        self._current = ""
         self._reruns = 0
         self._before = 0
         self._refused = False  # a cut was left untried, for want of reruns
@@ -121,6 +122,8 @@ class _Shrinker:
         key = candidate.key()
         if key in self._failed:
             return False
+        if key == self._current:
+            return True
         if self._reruns >= self._limit:
             self._refused = True
             return False
@@ -137,6 +140,7 @@ class _Shrinker:
             return False
         self.current = replace(candidate, tape=_asked_for(candidate.tape, result.tape))
         self.result, self.sight = result, sight
+        self._current = self.current.key()
         return True
 
     def verified(self) -> Shrunk:
@@ -207,6 +211,10 @@ class _Shrinker:
         )
 
     def _cut_tape(self) -> None:
+        if self.current.tape:
+            self.holds(cuts.with_tape(self.current, ()))
+        for whose in dict.fromkeys(map(cuts.whose_is, self.current.tape)):
+            self.holds(cuts.without_whose(self.current, whose))
         ddmin(
             tuple(self.current.tape),
             lambda kept: self.holds(cuts.with_tape(self.current, kept)),

@@ -164,6 +164,7 @@ def runs(draw: st.DrawFn) -> tuple[Toy, Candidate]:
         keys=tuple(str(enqueues[n].command.key) for n in draw(some_of(enqueues))),
         faults=tuple(names[injections[n].fault] for n in draw(some_of(injections))),
         tape=tuple(tuple(tape)[n] for n in draw(some_of(tuple(tape)))),
+        asks=tuple(name for name in tape if draw(st.booleans())),
         workers=draw(st.integers(1, 3)),
         concurrency=draw(st.integers(1, 8)),
     )

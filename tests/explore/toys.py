@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from chaos.explore.rerun import Candidate, RerunResult, Sight, Wanted
 from chaos.plan import Plan
@@ -81,7 +81,7 @@ class Toy:
             if self.asks is None or name in self.asks or name in self.tape
         }
         sights = (self._sight(),) if self.fails(candidate) else ()
-        return RerunResult(candidate.key()[:16], used, sights)
+        return RerunResult(replace(candidate, tape=used).key()[:16], used, sights)
 
     def fails(self, candidate: Candidate) -> bool:
         """Whether the finding is in it."""
