@@ -88,11 +88,15 @@ def _kind_of(event: e.Event, scene: Scene) -> str:
 
 def _without_doubles(kept: Sequence[Said]) -> Iterator[Said]:
     """A context that overwrites another one is registered by the same act: told once."""
+    implied: e.Event | None = None
     for place, said in enumerate(kept):
         after = kept[place + 1].event if place + 1 < len(kept) else None
         doubled = isinstance(said.event, e.SlotSet) and isinstance(after, e.SlotOverwritten)
-        if not (doubled and getattr(after, "by", "") == getattr(said.event, "attempt", "")):
-            yield said
+        if doubled and getattr(after, "by", "") == getattr(said.event, "attempt", ""):
+            implied = said.event
+            continue
+        yield said if implied is None else msgspec.structs.replace(said, also=(implied,))
+        implied = None
 
 
 def _with_answers(kept: Iterable[Said]) -> Iterator[Said]:
@@ -103,7 +107,7 @@ def _with_answers(kept: Iterable[Said]) -> Iterator[Said]:
             says = before.says
             if getattr(said.event, "op", "") != "enqueue":
                 says = f"{says} (Redis confirms it)"
-            before = msgspec.structs.replace(before, answer=said.event, says=says)
+            before = msgspec.structs.replace(before, also=(*before.also, said.event), says=says)
             continue
         if before is not None:
             yield before

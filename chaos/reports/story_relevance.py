@@ -87,7 +87,7 @@ class Relevance:
         weight = said.weight
         if names and not any(name in self._scene.close for name in names):
             weight = weight * 6 // 10
-        if not names and isinstance(event, e.CallInvoked) and not self._concerns(event):
+        if not names and not self._began_it(event) and not self._concerns(event):
             weight = weight * 3 // 10
         breaks = self._scene.breaks
         if breaks is not None and event.n > breaks.n:
@@ -120,8 +120,10 @@ class Relevance:
             return False
         return event.enqueue in self._enqueues and event.n <= self._scene.last_n
 
-    def _concerns(self, event: e.CallInvoked) -> bool:
-        """Whether a call on the key has to do with the attempts that the story is about."""
+    def _concerns(self, event: e.Event) -> bool:
+        """Whether it is no call on the key, or has to do with what the story is about."""
+        if not isinstance(event, e.CallInvoked):
+            return True
         if event.n in self._causes or not (self._alive or self._about):
             return True
         if any(begin <= event.n <= end for begin, end in self._alive):

@@ -23,6 +23,7 @@ from chaos.verdict import Finding
 
 ATTEMPTS_SHOWN = 4
 CLOSE_MAX = 12
+FIRST, LAST = 4, 8  # of a finding with very many events
 AFTERMATH_US = 2_000_000
 _STAGE = (
     e.HostBegan, e.HostStopping, e.HostEnded, e.UpkeepEnded, e.ErrorRaised, e.FaultInjected,
@@ -43,6 +44,7 @@ class Scene(msgspec.Struct, frozen=True, kw_only=True, eq=False):
 
     Attributes:
         events: of the variant, about this job or its hosts, in order.
+        evidence: the events that prove the finding, or the first and the last few of very many.
         attempts: those that the story shows, in the order in which they began.
         close: those among them that the finding is about, by id.
         hidden: how many more attempts of the job were alive meanwhile.
@@ -66,12 +68,12 @@ class Scene(msgspec.Struct, frozen=True, kw_only=True, eq=False):
 
     def proves(self, event: e.Event) -> bool:
         """Whether the finding points at this event."""
-        return event.n in self.finding.events
+        return any(event.n == one.n for one in self.evidence)
 
 
 def set_up(history: History, finding: Finding, variant: str = "") -> Scene:
     """The scene of a finding. `variant` is needed only if its events do not say."""
-    evidence = tuple(history[n - 1] for n in sorted(finding.events) if 0 < n <= len(history))
+    evidence = _few(history[n - 1] for n in sorted(finding.events) if 0 < n <= len(history))
     variant = _variant(evidence, variant, history)
     job = finding.job or next(filter(None, (_job(one) for one in evidence)), "")
     kept = frozenset(one.n for one in evidence)
@@ -110,6 +112,12 @@ def breaking_point(finding: Finding, evidence: Sequence[e.Event]) -> e.Event | N
     if len(bodies) > 1:
         return bodies[-1]
     return evidence[-1] if evidence else None
+
+
+def _few(evidence: Iterable[e.Event]) -> tuple[e.Event, ...]:
+    """All of it, or where it began and where it ended."""
+    known = tuple(evidence)
+    return known if len(known) <= FIRST + LAST else (*known[:FIRST], *known[-LAST:])
 
 
 def attempts_of(event: e.Event) -> tuple[str, ...]:

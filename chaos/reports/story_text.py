@@ -12,9 +12,10 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator, Sequence
+from itertools import groupby
 
 from chaos.reports.escape import terminal
-from chaos.reports.story_model import ALIVE, ATTEMPT, RUNS, SLOT, Lane, Step, Story
+from chaos.reports.story_model import ALIVE, ATTEMPT, RUNS, SLOT, WORKER, Lane, Step, Story
 from chaos.reports.story_names import stamp
 
 _TIME = 10
@@ -88,7 +89,8 @@ def _picture(story: Story, width: int, colour: bool) -> Iterator[str]:
     slots: Sequence[str] = [""] * len(story.slot_lanes)
     for place, step in enumerate(story.steps):
         if step.left_out:
-            yield _row("", _bars(story, bars, slots, column), f"… left out: {step.left_out}")
+            for line in _wrapped(f"… left out: {step.left_out}", width - left):
+                yield _row("", _bars(story, bars, slots, column), line)
         breaks = place == story.breaks_at
         lines = _wrapped(_marked(story, step, breaks), width - left)
         drawn = _drawn(story, step, breaks, bars, slots, column)
@@ -102,18 +104,20 @@ def _picture(story: Story, width: int, colour: bool) -> Iterator[str]:
 
 
 def _legend(lanes: Sequence[Lane], width: int) -> Iterator[str]:
-    parts: list[str] = []
-    group = ""
-    for lane in lanes:
-        where = f"on {lane.group} " if lane.group and lane.group != group else ""
-        group = lane.group
-        if lane.label == lane.group:
-            where, group = "", lane.group
-        named = lane.label if lane.kind != SLOT else "the slot and whose context it holds"
-        parts.append(f"{where}{_code(lane)} {terminal(named)}")
-    yield from _wrapped("; ".join(parts), width, first="  ", rest="  ")
+    said: list[str] = []
+    for group, together in groupby(lanes, lambda lane: lane.group):
+        parts = [f"{_code(lane)} {_named(lane)}" for lane in together]
+        said.append(f"{terminal(group)}: {', '.join(parts)}" if group else "; ".join(parts))
+    yield from _wrapped("; ".join(said), width, first="  ", rest="  ")
     if any(lane.kind == ATTEMPT for lane in lanes):
-        yield "  ┊ the attempt is there   ┃ its function runs   ● it acts   ✗ here it breaks"
+        signs = "┊ the attempt is there   ┃ its function runs   ● it acts   ✗ here it breaks"
+        yield from _wrapped(signs, width, first="  ", rest="  ")
+
+
+def _named(lane: Lane) -> str:
+    if lane.kind == SLOT:
+        return "whose context its slot holds"
+    return "itself" if lane.kind == WORKER else terminal(lane.label)
 
 
 def _row(time: str, drawn: str, said: str) -> str:
@@ -184,13 +188,15 @@ def _list(story: Story, width: int, colour: bool) -> Iterator[str]:
     slots = [story.lanes[place] for place in story.slot_lanes]
     for place, step in enumerate(story.steps):
         if step.left_out:
-            yield f"{'':{_TIME}}  … left out: {step.left_out}"
+            gap, indent = f"… left out: {step.left_out}", " " * (_TIME + 2)
+            yield from _wrapped(gap, width, first=indent, rest=indent)
         breaks = place == story.breaks_at
         first, rest = f"{stamp(step.t_us).rjust(_TIME)}  ", " " * (_TIME + 2)
         lines = _wrapped(_marked(story, step, breaks), width, first=first, rest=rest)
         yield from (f"{_RED}{line}{_PLAIN}" if colour and breaks else line for line in lines)
         for lane, holder in zip(slots, step.slots, strict=True):
-            yield f"{rest}[slot of {terminal(lane.group)}: {terminal(holder) or 'empty'}]"
+            held = f"[slot of {lane.group}: {holder or 'empty'}]"
+            yield from _wrapped(held, width, first=rest, rest=rest)
     yield ""
 
 

@@ -33,7 +33,7 @@ class Said(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         back: the arrow comes from there instead.
         missed: what it looked for was not there.
         detail: saq's own words for it: the call, the line, the error.
-        answer: the event of a call's return, if it is told together with the call.
+        also: events that are told together with it: a call's answer, what it implies.
     """
 
     event: e.Event
@@ -44,12 +44,12 @@ class Said(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     back: bool = False
     missed: bool = False
     detail: str = ""
-    answer: e.Event | None = None
+    also: tuple[e.Event, ...] = ()
 
     @property
     def numbers(self) -> tuple[int, ...]:
         """The numbers of its events."""
-        return (self.event.n,) if self.answer is None else (self.event.n, self.answer.n)
+        return tuple(sorted(one.n for one in (self.event, *self.also)))
 
 
 class Words:
@@ -148,7 +148,7 @@ class Words:
         whose = self._names.attempt(event.attempt)
         return Said(
             event=event, actor=actor, weight=75, towards=SLOT,
-            says=f"clears the slot in its clean-up, which holds {whose}'s context",
+            says=f"empties the slot in its clean-up, although it holds {whose}'s context",
             detail="job_task_contexts.pop(job)",
         )  # fmt: skip
 
