@@ -88,7 +88,11 @@ def soak(request: SoakRequest, observer: Observer) -> SoakResult:
         soaking = _Soak(request, observer, ledger, folder, pairs)
         with soaking.recording():
             failure = asyncio.run(soaking.run())
-    return _conclude(request, soaking, failure)
+    try:
+        return _conclude(request, soaking, failure)
+    except KeyboardInterrupt:
+        observer.note(f"not judged yet; to do that: saq-chaos check {folder} --write")
+        raise
 
 
 def check_application(request: SoakRequest) -> None:
@@ -182,7 +186,8 @@ class _Soak:
     async def run(self) -> SaqChaosError | None:
         """Lead all worlds; the failure that ended the run, if one did."""
         loop = asyncio.get_running_loop()
-        for number in (signal.SIGINT, signal.SIGTERM):
+        before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+        for number in before:
             loop.add_signal_handler(number, self._end, "interrupted")
         leading = asyncio.create_task(self._lead_all())
         watching = asyncio.create_task(self._watch_over())
@@ -194,8 +199,9 @@ class _Soak:
                 task.cancel()
             results = await asyncio.gather(*tasks, return_exceptions=True)
         finally:
-            for number in (signal.SIGINT, signal.SIGTERM):
-                loop.remove_signal_handler(number)
+            for number, handler in before.items():
+                loop.remove_signal_handler(number)  # that alone would let SIGTERM just kill us
+                signal.signal(number, handler)
         return self._failure(results)
 
     def _failure(self, results: Sequence[object]) -> SaqChaosError | None:

@@ -12,6 +12,7 @@ Verbs are imported when they are called.
 from __future__ import annotations
 
 import importlib
+import signal
 import sys
 import tempfile
 import traceback
@@ -81,8 +82,11 @@ def cli(debug: bool) -> None:
 
 
 def main() -> None:
-    """Run the command line and leave with its exit code."""
+    """Run the command line and leave with its exit code, whatever signal comes last."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     code = run(sys.argv[1:])
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)  # an impatient second ^C must not change the code
     output.finish()
     sys.exit(code)
 

@@ -1,7 +1,7 @@
 """What the command line writes: answers on stdout, everything else on stderr.
 
 A reader that goes away (`saq-chaos soak … | head`) must not change the answer of a run, so a broken
-pipe ends the output and nothing else.
+pipe ends the output and nothing else. So does a full disk behind stdout, which is told on stderr.
 """
 
 from __future__ import annotations
@@ -33,7 +33,9 @@ def wants_colour(stream: TextIO, no_colour: bool) -> bool:
     return not no_colour and not os.environ.get("NO_COLOR") and stream.isatty()
 
 
-def _write(stream: TextIO, text: str) -> None:
+def _write(stream: TextIO | None, text: str) -> None:
+    if stream is None:  # it was closed before we were started (`saq-chaos … >&-`)
+        return
     try:
         stream.write(text)
         stream.flush()
@@ -42,6 +44,10 @@ def _write(stream: TextIO, text: str) -> None:
         _write(stream, text.encode(encoding, "backslashreplace").decode(encoding))
     except (BrokenPipeError, ValueError):
         _discard(stream)
+    except OSError as error:  # a full disk, a terminal that is gone
+        _discard(stream)
+        if stream is sys.stdout:
+            say(f"saq-chaos: the answer could not be written to stdout: {error.strerror}")
 
 
 def _discard(stream: TextIO) -> None:

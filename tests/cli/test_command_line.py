@@ -174,3 +174,20 @@ def _break_validate(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> No
 
     command = click.Command("validate", callback=broken, params=validate_verb.command.params)
     monkeypatch.setattr(validate_verb, "command", command)
+
+
+def test_a_full_disk_behind_stdout_is_told_and_changes_no_exit_code() -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [SCRIPT, "list", "faults"], stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
+    assert done.returncode == 0
+    assert done.stderr == (
+        "saq-chaos: the answer could not be written to stdout: No space left on device\n"
+    )
+
+
+def test_a_closed_stdout_changes_nothing() -> None:
+    command = ["sh", "-c", 'exec "$0" list faults >&-', str(SCRIPT)]
+    done = subprocess.run(command, stderr=subprocess.PIPE, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")

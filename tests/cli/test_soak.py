@@ -32,6 +32,15 @@ faults:
 promises: [no-internal-errors, no-phantom-runs]
 exposures: {{attempts: {attempts}}}
 """
+# The whole program, but the signal arrives exactly when judging begins.
+INTERRUPTED_JUDGE = """
+import os, sys
+from chaos import judge
+from chaos.cli.main import run
+def begins(*_): os.kill(os.getpid(), int(sys.argv[1]))
+judge.judge = begins
+sys.exit(run(["soak", "./short.yaml"]))
+"""
 
 pytestmark = pytest.mark.usefixtures("built")
 
@@ -151,6 +160,26 @@ def test_an_interrupt_heals_keeps_a_partial_report_and_exits_130(
     assert verdict_json.read(run / "verdict.json").ended == "interrupted"
     assert "INTERRUPTED" in (run / "report.html").read_text("utf-8")
     _nothing_is_left(run)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_while_it_is_judged_exits_130_and_says_how_to_judge_it(
+    number: signal.Signals, built: Environment, tmp_path: Path
+) -> None:
+    (tmp_path / "short.yaml").write_text(
+        PLAN.format(duration="2s", variant=VARIANT, attempts=10), "utf-8"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED_JUDGE, str(int(number))],
+        cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (130, "")
+    run = latest(tmp_path)
+    assert done.stderr.splitlines()[-3:] == [
+        f"not judged yet; to do that: saq-chaos check runs/{run.name} --write",
+        "",
+        "saq-chaos: interrupted",
+    ]
 
 
 def test_a_controller_that_is_killed_leaves_no_process_and_a_run_that_check_can_judge(
