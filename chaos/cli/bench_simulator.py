@@ -49,11 +49,11 @@ def sim(variant: str, runs: int, duration: str, as_json: bool) -> int:
 
 
 @click.command("determinism", short_help="The same seed in many processes, on every Python.")
-@click.argument("plan", default="same-key")
+@click.argument("plan", required=False)
 @_VARIANT
 @click.option("--replays", type=click.IntRange(2, 1_000_000), default=100, show_default=True)
 @click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True)
-@click.option("--duration", type=Duration(), default="2s", show_default=True)
+@click.option("--duration", type=Duration(), help="How long load and faults go on.")
 @click.option(
     "--python",
     "named",
@@ -63,10 +63,12 @@ def sim(variant: str, runs: int, duration: str, as_json: bool) -> int:
 )
 @_JSON
 def determinism(
-    plan: str, variant: str, replays: int, seed: int, duration: str, named: tuple[Path, ...],
-    as_json: bool,
+    plan: str | None, variant: str, replays: int, seed: int, duration: str | None,
+    named: tuple[Path, ...], as_json: bool,
 ) -> int:  # fmt: skip
     """Run one seed of PLAN in many processes, each with a PYTHONHASHSEED of its own.
+
+    Without a PLAN it is one that has a bit of everything in two seconds.
 
     Exit code 0 if every Python gave one history for the seed and others for other seeds, else 1.
     """
@@ -75,9 +77,10 @@ def determinism(
 
     parsed = variants.parse(variant)
     wanted = plan_file.Overrides(variants=(variant,), duration=duration)
+    given = bench_sim.plan_of(bench_determinism.EVERYTHING)
     result = bench_determinism.run(
         parsed,
-        bench_sim.subject(parsed, plan_file.load(plan, wanted)),
+        bench_sim.subject(parsed, plan_file.load(plan, wanted) if plan else given),
         seed,
         replays=replays,
         named=named,

@@ -14,6 +14,7 @@ import shutil
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -24,6 +25,35 @@ from chaos.explore.process import Child
 from chaos.explore.protocol import RunSeeds, Subject, plan_of
 from chaos.variants import Variant
 
+# A bit of everything in two seconds: whatever may leak into a run has its chance.
+EVERYTHING: dict[str, Any] = {
+    "plan": "everything",
+    "duration": "2s",
+    "drain": "20s",
+    "workers": {"count": 2, "concurrency": 12, "grace": "100ms", "deadline": "200ms"},
+    "workload": {
+        "kind": "same_key",
+        "keys": 12,
+        "rate": "20/s",
+        "job": {"timeout": "5s", "heartbeat": "300ms", "retries": 4},
+        "bodies": [
+            {"profile": "quick", "weight": 3, "takes": "500ms", "spread": "1s"},
+            {"profile": "stubborn", "takes": "1s", "winds_down": "300ms"},
+            {"profile": "raising", "takes": "50ms"},
+            {"profile": "thread", "takes": "400ms"},
+        ],
+        "scheduled_share": 0.1,
+    },
+    "faults": [
+        {"fault": "sweep", "every": "350ms", "jitter": "50ms", "wait": "20ms"},
+        {"fault": "abort", "every": "300ms", "count": 2},
+        {"fault": "rolling_restart", "at": ["900ms"]},
+        {"fault": "kill", "at": ["500ms"], "replace_after": "100ms"},
+        {"fault": "latency", "at": ["200ms"], "for": "400ms", "max": "30ms"},
+        {"fault": "redis_away", "at": ["1500ms"], "for": "200ms"},
+    ],
+    "promises": ["no-internal-errors"],
+}
 MINORS = ("3.11", "3.12", "3.13", "3.14")
 OTHER_SEEDS = 20
 HASH_SEED_MAX = 4_294_967_295
