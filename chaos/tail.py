@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from chaos import event as e
 from chaos.errors import HistoryError
@@ -29,6 +30,7 @@ from chaos.worker.events import (
     Op,
     Outcome,
 )
+from chaos.worker.joined import PATH, Step
 
 CHUNK_SIZE = 1 << 16
 
@@ -109,7 +111,7 @@ class EventFile:
                 raise HistoryError(f"{self._where(place)}: a record cannot have {length} bytes")
             if place + length > len(data):
                 return place, length
-            events.append(self._decode(data, place, length))
+            events += self._decode(data, place, length)
             place += (length + 7) & ~7
         return place, LENGTH.size
 
@@ -127,7 +129,8 @@ class EventFile:
         self._position = FILE_HEADER.size
         return True
 
-    def _decode(self, data: bytes, place: int, length: int) -> e.Event:
+    def _decode(self, data: bytes, place: int, length: int) -> list[e.Event]:
+        """The event of a record, or its events if several travel in one."""
         header = HEADER_AFTER_LENGTH.unpack_from(data, place + LENGTH.size)
         kind, code, key_size, attempt, call, number, stamp_ns = header
         middle = place + HEADER_SIZE + key_size
@@ -142,7 +145,7 @@ class EventFile:
             text=data[middle : place + length].decode("utf-8", "replace"),
         )
         try:
-            return BUILDERS[Kind(kind)](record)
+            return [BUILDERS[each](part) for each, part in _apart(Kind(kind), record)]
         except (ValueError, KeyError, msgspec.ValidationError) as error:
             raise HistoryError(f"{self._where(place)}: no event: {error}") from error
 
@@ -173,6 +176,41 @@ class Record(msgspec.Struct, frozen=True):
         """The text's `\\x1f`-separated fields, filled up to `count` with empty ones."""
         parts = self.text.split("\x1f", count - 1)
         return parts + [""] * (count - len(parts))
+
+
+# --- records that hold several events -------------------------------------------------------------
+
+
+def _joined_steps() -> dict[Kind, tuple[Step, ...]]:
+    """The steps of an attempt's path that each joined record stands for."""
+    steps: dict[Kind, tuple[Step, ...]] = {}
+    waiting: tuple[Step, ...] = ()
+    for step in PATH:
+        waiting += (step,)
+        if step.writes:
+            steps[Kind(step.writes)] = waiting
+            waiting = ()
+    return steps
+
+
+_JOINED = _joined_steps()
+
+
+def _apart(kind: Kind, record: Record) -> list[tuple[Kind, Record]]:
+    """The records of single events that `record` stands for; most stand for themselves."""
+    steps = _JOINED.get(kind)
+    if steps is None:
+        return [(kind, record)]
+    parts: list[tuple[Kind, Record]] = []
+    if kind is Kind.JOB_STARTED:
+        function, digest, tries = record.parts(3)
+        text = f"{function}\x1f{digest}"
+        parts.append((Kind.ATTEMPT_BEGAN, replace(record, call=int(tries), text=text)))
+    for step in steps:
+        number = record.attempt if step.kind == Kind.SLOT_REMOVED else record.number
+        part = replace(record, code=step.code, text=step.text, number=number)
+        parts.append((Kind(step.kind), part))
+    return parts
 
 
 # --- one builder per kind: the hot ones by field, the rarer ones from JSON in the text ------------

@@ -14,6 +14,7 @@ from typing import Any
 from .digest import arriving
 from .events import Kind, Op, Outcome
 from .failures import is_end
+from .joined import Join, settle
 from .state import (
     ATTEMPT,
     CALL,
@@ -61,28 +62,41 @@ def dequeue(probe: Probe, original: Any) -> Any:
     return like(wrapper, original)
 
 
-def of_job(probe: Probe, original: Any, op: Op, text_of: Text) -> Any:
+def of_job(probe: Probe, original: Any, op: Op, text_of: Text, join: Join) -> Any:
     """A call about one job that makes no other calls: update, finish, retry."""
-    invoked, ok = int(op), op | _OK << 4
-    record, next_call = probe.record, probe.next_call
+    record, next_call, invoked, ok = probe.record, probe.next_call, int(op), op | _OK << 4
+    place, wanted, kind = join
     current, calling = ATTEMPT.get, CALL.get
 
     async def wrapper(job: Any, *args: Any, **kwargs: Any) -> Any:
         key, stamp, call = job.key, job.queued, next_call()
-        attempt = current()
-        number = attempt.number if attempt is not None and attempt.job == key else 0
         text = text_of(probe, args, kwargs)
         parent = calling()
         if parent is not None:
             text = with_parent(text, parent)
-        record(_INVOKED, key, number, call, stamp, text, invoked)
+        attempt = current()
+        if attempt is not None and attempt.job != key:
+            attempt = None
+        number = 0 if attempt is None else attempt.number
+        if attempt is not None and attempt.place == place and text == wanted:
+            record(kind, key, number, call, stamp, attempt.text)
+            attempt.text, attempt.call, attempt.place = "", call, place + 1
+        else:
+            if attempt is not None and attempt.place:
+                settle(attempt)
+            record(_INVOKED, key, number, call, stamp, text, invoked)
         try:
             result = await original(job, *args, **kwargs)
         except BaseException as error:
+            if attempt is not None and attempt.place:
+                settle(attempt)
             detail = "" if is_end(error) else type(error).__name__
             record(_RETURNED, key, number, call, stamp, detail, op | outcome_of(error) << 4)
             raise
-        record(_RETURNED, key, number, call, stamp, "", ok)
+        if attempt is not None and attempt.place == place + 1 and attempt.call == call:
+            attempt.place = place + 2
+        else:
+            record(_RETURNED, key, number, call, stamp, "", ok)
         return result
 
     return like(wrapper, original)

@@ -43,6 +43,11 @@ class Kind(IntEnum):
     SLOT_OVERWRITTEN  attempt: the one pushed out; number: the attempt that did it
     SLOT_REMOVED      attempt: the owner; number: the attempt that removed it (0: none)
 
+    JOB_* are several events of an attempt's ordinary path in one record (`joined.py` says which):
+    JOB_STARTED       call: the update's; number: enqueue id; text: function, digest, and
+                      tries << 16 | retries in digits
+    JOB_RUNNING, JOB_FINISHING, JOB_FINISHED    call: the update's or finish's; number: enqueue id
+
     An enqueue's id is the `queued` stamp (ms) that saq gives a job when it is enqueued: the record
     keeps it through retries, and the next enqueue of that key has another.
     """
@@ -58,6 +63,10 @@ class Kind(IntEnum):
     BODY_BEGAN = 22
     BODY_CANCELLED = 23
     BODY_ENDED = 24
+    JOB_STARTED = 25
+    JOB_RUNNING = 26
+    JOB_FINISHING = 27
+    JOB_FINISHED = 28
     SLOT_SET = 30
     SLOT_OVERWRITTEN = 31
     SLOT_REMOVED = 32

@@ -13,7 +13,8 @@ from typing import Any
 
 from .events import Kind
 from .functions import Cancel
-from .state import ATTEMPT, Probe
+from .joined import ACTIVE, COMPLETE, REGISTERED, REMOVED, settle
+from .state import ATTEMPT, Attempt, Probe
 
 _SET = int(Kind.SLOT_SET)
 _REMOVED = int(Kind.SLOT_REMOVED)
@@ -39,7 +40,12 @@ class ObservedContexts(MutableMapping[Any, Any]):
         attempt.context = context
         attempt.reachable = True
         probe.live[attempt.number] = attempt
-        probe.record(_SET, attempt.job, attempt.number)
+        if attempt.place == ACTIVE and job.function not in probe.in_threads:
+            attempt.place = REGISTERED
+        else:
+            if attempt.place:
+                settle(attempt)
+            probe.record(_SET, attempt.job, attempt.number)
         if len(inner) == before:
             self._find_lost(Kind.SLOT_OVERWRITTEN, attempt.number)
         try:
@@ -111,6 +117,8 @@ class ObservedContexts(MutableMapping[Any, Any]):
     def _missed(self, job: Any) -> None:
         attempt = ATTEMPT.get()
         if attempt is not None and attempt.probe is self._probe:
+            if attempt.place:
+                settle(attempt)
             self._probe.record(Kind.SLOT_MISSED, job.key, attempt.number)
 
     def _removed(self, context: Any) -> None:
@@ -118,6 +126,11 @@ class ObservedContexts(MutableMapping[Any, Any]):
         attempt = ATTEMPT.get()
         if attempt is not None and attempt.context is context and attempt.reachable:
             attempt.reachable = False
+            if attempt.place == COMPLETE:
+                attempt.place = REMOVED
+                return
+            if attempt.place:
+                settle(attempt)
             number = attempt.number
             self._probe.record(_REMOVED, attempt.job, number, 0, number)
         else:
@@ -125,8 +138,14 @@ class ObservedContexts(MutableMapping[Any, Any]):
 
     def _find_lost(self, kind: Kind, by: int) -> None:
         """Record each live attempt whose context can no longer be reached, and who did that."""
+        self._settle(self._probe.live.get(by))
         reachable = {id(context) for context in self._inner.values()}
         for number, attempt in self._probe.live.items():
             if attempt.reachable and id(attempt.context) not in reachable:
                 attempt.reachable = False
+                self._settle(attempt)
                 self._probe.record(kind, attempt.job, number, number=by)
+
+    def _settle(self, attempt: Attempt | None) -> None:
+        if attempt is not None and attempt.place:
+            settle(attempt)

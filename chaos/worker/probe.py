@@ -23,6 +23,7 @@ from typing import Any
 from . import calls, functions
 from .events import Kind, Op
 from .failures import mark_of
+from .joined import NEVER, THE_FINISH, THE_UPDATE
 from .observed import ObservedContexts
 from .recorder import Sink
 from .state import ATTEMPT, HOST, Probe
@@ -69,7 +70,18 @@ def install_worker(worker: Any, sink: Sink, salt: str) -> Probe:
     _wrap_stop(probe, worker)
     _wrap_functions(probe, worker)
     _watch_log(probe)
+    probe.joins = probe.can_join and _runs_the_ordinary_path(worker)
     return probe
+
+
+def _runs_the_ordinary_path(worker: Any) -> bool:
+    """Whether nothing but saq's own code, or a patch's, stands between an attempt's events."""
+    if getattr(worker, "before_process", None) or getattr(worker, "after_process", None):
+        return False
+    own = (f"{__package__}.patched", "saq.worker")
+    methods = ("process", "_process", "_before_process", "_after_process")
+    kind = type(worker)
+    return all(getattr(getattr(kind, name, None), "__module__", "") in own for name in methods)
 
 
 # --- the queue ------------------------------------------------------------------------------------
@@ -83,9 +95,9 @@ def _wrap_calls(probe: Probe, queue: Any) -> None:
     for name, wrap in (
         ("dequeue", lambda call: calls.dequeue(probe, call)),
         ("enqueue", lambda call: calls.enqueue(probe, call, seen_before=before_enqueue)),
-        ("update", lambda call: calls.of_job(probe, call, Op.UPDATE, calls.of_update)),
-        ("finish", lambda call: calls.of_job(probe, call, Op.FINISH, calls.of_finish)),
-        ("retry", lambda call: calls.of_job(probe, call, Op.RETRY, calls.of_retry)),
+        ("update", lambda call: calls.of_job(probe, call, Op.UPDATE, calls.of_update, THE_UPDATE)),
+        ("finish", lambda call: calls.of_job(probe, call, Op.FINISH, calls.of_finish, THE_FINISH)),
+        ("retry", lambda call: calls.of_job(probe, call, Op.RETRY, calls.of_retry, NEVER)),
         ("abort", lambda call: calls.with_calls(probe, call, Op.ABORT, calls.of_abort)),
         (
             "finish_abort",
@@ -165,6 +177,7 @@ def _wrap_upkeep(probe: Probe, worker: Any) -> None:
         async def upkeep(*args: Any, **kwargs: Any) -> Any:
             """Called by start() after the startup hooks: whatever they replaced is seen here."""
             probe.stopping = False
+            probe.joins = probe.can_join and _runs_the_ordinary_path(worker)
             _watch_loop(probe)
             if worker.event.is_set():
                 _stopping(probe)
@@ -214,6 +227,7 @@ def _wrap_stop(probe: Probe, worker: Any) -> None:
 def _stopping(probe: Probe) -> None:
     if not probe.stopping:
         probe.stopping = True
+        probe.stop_joining()
         probe.fields(Kind.HOST_STOPPING)
 
 

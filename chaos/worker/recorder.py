@@ -35,6 +35,7 @@ from .events import (
 
 _PACK = HEADER_AFTER_LENGTH.pack
 _PUT_LENGTH = LENGTH.pack_into
+_LENGTH_SIZE = LENGTH.size
 _monotonic_ns = time.monotonic_ns
 
 CUT_SIZE = 64  # the shortest that a text is ever made: room for the words that say it was cut
@@ -59,6 +60,9 @@ class Sink(Protocol):
 class Recorder:
     """Append-only event file of one process. Safe from any thread; silent in a forked child.
 
+    Attributes:
+        takes_joined: its reader knows the JOB_* records, so the probe may join events into them.
+
     Args:
         path: the file, which must not exist yet.
         segment_size: by how much the file grows, a multiple of the page size.
@@ -68,6 +72,8 @@ class Recorder:
     Raises:
         OSError: the file or its next segment cannot be allocated (a full disk).
     """
+
+    takes_joined = True
 
     def __init__(
         self,
@@ -115,14 +121,13 @@ class Recorder:
         key_size = len(job)
         try:
             body = (job + text).encode()
-            length = HEADER_SIZE + len(body)
-            plain = length == HEADER_SIZE + key_size + len(text)
         except UnicodeEncodeError:
-            plain = False
-        if not plain or length > self._plain_max:
+            body = b""
+        length = HEADER_SIZE + len(body)
+        if length != HEADER_SIZE + key_size + len(text) or length > self._plain_max:
             key_size, body = self._encoded(job, text)
             length = HEADER_SIZE + len(body)
-        self._acquire()  # not `with`: it costs twice as much, and this runs ten times a job
+        self._acquire()  # not `with`: it costs twice as much, and this runs several times a job
         try:
             start = self._position
             end = (start + length + 7) & ~7
@@ -130,10 +135,11 @@ class Recorder:
                 if self._closed:
                     return
                 start, end = self._next_segment(length)
-            self._map[start + LENGTH.size : start + length] = (
+            target = self._map
+            target[start + _LENGTH_SIZE : start + length] = (
                 _PACK(kind, code, key_size, attempt, call, number, _monotonic_ns()) + body
             )
-            _PUT_LENGTH(self._map, start, length)
+            _PUT_LENGTH(target, start, length)
             self._position = end
         finally:
             self._release()

@@ -16,6 +16,15 @@ from typing import Any
 from .digest import keyed
 from .events import Kind, Op, Outcome
 from .failures import describe, is_end, mark, mark_of
+from .joined import (
+    BEGAN,
+    OFF_THE_PATH,
+    REGISTERED,
+    REMOVED,
+    RETURNED,
+    RUNNING,
+    settle,
+)
 from .recorder import Sink
 
 SEPARATOR = "\x1f"
@@ -29,6 +38,8 @@ UPKEEP = {
 }
 _OK = int(Outcome.OK)  # plain numbers: these are looked up for every job
 _ATTEMPT_BEGAN = int(Kind.ATTEMPT_BEGAN)
+_JOB_RUNNING = int(Kind.JOB_RUNNING)
+_JOB_FINISHED = int(Kind.JOB_FINISHED)
 _BODY_BEGAN = int(Kind.BODY_BEGAN)
 _BODY_ENDED = int(Kind.BODY_ENDED)
 _PROCESS_ENDED = int(Kind.PROCESS_ENDED)
@@ -49,6 +60,10 @@ class Attempt:
     body_began = False
     ended = False  # its body or its process(): the first of them to end
     body_error: BaseException | None = None
+    place = OFF_THE_PATH  # how far it has come on the path of `joined.py`, and what waits there:
+    call = 0
+    stamp = 0
+    text = ""
 
     def end(self) -> None:
         """Body or `process()` has ended. After both, let go of the context.
@@ -126,6 +141,8 @@ class Probe:
 
     def __init__(self, sink: Sink, salt: str) -> None:
         self.record = sink.record
+        self.can_join = getattr(sink, "takes_joined", False)
+        self.joins = False  # whether attempts that begin now are on the path of `joined.py`
         self.digest = keyed(salt)
         self.no_kwargs = self.digest(None)
         self.attempt: type[Attempt] = type("Attempt", (Attempt,), {"probe": self})
@@ -146,7 +163,18 @@ class Probe:
         if not (0 <= tries <= _U16 and 0 <= retries <= _U16):
             tries, retries = min(max(tries, 0), _U16), min(max(retries, 0), _U16)
         text = f"{job.function}{SEPARATOR}{self.digest(kwargs) if kwargs else self.no_kwargs}"
-        self.record(_ATTEMPT_BEGAN, key, number, tries << 16 | retries, job.queued, text)
+        if self.joins:
+            attempt.place, attempt.stamp = BEGAN, job.queued
+            attempt.text = f"{text}{SEPARATOR}{tries << 16 | retries}"
+        else:
+            self.record(_ATTEMPT_BEGAN, key, number, tries << 16 | retries, job.queued, text)
+
+    def stop_joining(self) -> None:
+        """From now on everything is recorded event by event."""
+        self.joins = False
+        for attempt in self.live.values():
+            if attempt.place:
+                settle(attempt)
 
     def acting(self) -> Attempt | None:
         """The attempt on whose behalf a job's function is called; None for any other call of it."""
@@ -159,17 +187,30 @@ class Probe:
     def body_began(self, attempt: Attempt, thread: int) -> None:
         """Its first line runs next, in the event loop (0) or in a thread (1)."""
         attempt.body_began = True
+        if attempt.place == REGISTERED:
+            attempt.place = RUNNING
+            self.record(_JOB_RUNNING, attempt.job, attempt.number, attempt.call, attempt.stamp)
+            return
+        if attempt.place:
+            settle(attempt)
         self.record(_BODY_BEGAN, attempt.job, attempt.number, 0, 0, "", thread)
         if attempt.context is None:
             self.blind("contexts", "an attempt ran that was not registered in job_task_contexts")
 
     def body_ended(self, attempt: Attempt) -> None:
         """Its last line has run."""
-        self.record(_BODY_ENDED, attempt.job, attempt.number, 0, 0, "", _OK)
+        if attempt.place == RUNNING:
+            attempt.place = RETURNED
+        else:
+            if attempt.place:
+                settle(attempt)
+            self.record(_BODY_ENDED, attempt.job, attempt.number, 0, 0, "", _OK)
         attempt.end()
 
     def body_raised(self, attempt: Attempt, error: BaseException) -> None:
         """It let an exception out."""
+        if attempt.place:
+            settle(attempt)
         code = Outcome.CANCELLED if is_end(error) else Outcome.RAISED
         name = "" if is_end(error) else type(error).__name__
         if attempt.number in self.live and not is_end(error):
@@ -179,6 +220,8 @@ class Probe:
 
     def cancelled(self, attempt: Attempt) -> None:
         """A cancel reached its body."""
+        if attempt.place:
+            settle(attempt)
         aborted = attempt.aborted()
         code = int(aborted is not None)
         self.record(
@@ -193,13 +236,23 @@ class Probe:
         self.live.pop(number, None)
         if attempt.body_error is not None:
             attempt.body_error = None
-        self.record(_PROCESS_ENDED, attempt.job, number, 0, 0, "", _OK if result else Outcome.EMPTY)
+        if attempt.place == REMOVED and result:
+            attempt.place = OFF_THE_PATH
+            self.record(_JOB_FINISHED, attempt.job, number, attempt.call, attempt.stamp)
+            attempt.end()
+            return
+        if attempt.place:
+            settle(attempt)
+        code = _OK if result else Outcome.EMPTY
+        self.record(_PROCESS_ENDED, attempt.job, number, 0, 0, "", code)
         if result and not attempt.body_began and attempt.context is not None:
             self._check_body(attempt)
         attempt.end()
 
     def process_raised(self, attempt: Attempt, error: BaseException) -> None:
         """`process()` let an exception out, with an attempt or without one."""
+        if attempt.place:
+            settle(attempt)
         self.report(error, "process", attempt)
         self.live.pop(attempt.number, None)
         attempt.body_error = None
@@ -223,7 +276,11 @@ class Probe:
     def attempt_of(self, key: str) -> int:
         """The number of the calling attempt, if it is one of this key; else 0."""
         attempt = ATTEMPT.get()
-        return attempt.number if attempt is not None and attempt.job == key else 0
+        if attempt is None or attempt.job != key:
+            return 0
+        if attempt.place:
+            settle(attempt)
+        return attempt.number
 
     def fields(self, kind: Kind, job: str = "", attempt: int = 0, **fields: Any) -> None:
         """Record one of the rarer events, whose fields travel as JSON."""
@@ -241,6 +298,8 @@ class Probe:
         seen = mark_of(error)
         if is_end(error) or (seen is not None and seen.reported):
             return
+        if attempt is not None and attempt.place:
+            settle(attempt)
         found = describe(error, where, attempt, self.worker)
         self.fields(Kind.ERROR_RAISED, attempt.job if attempt is not None else "", number, **found)
         mark(error, found["origin"], where, reported=True)
@@ -269,6 +328,7 @@ class Probe:
 
     def close(self) -> None:
         """Take every wrapper off again."""
+        self.stop_joining()
         while self._undo:
             self._undo.pop()()
 

@@ -28,7 +28,10 @@ _RESULTS: dict[tuple[str, str], Any] = {}
 def scenarios(
     request: pytest.FixtureRequest, environment: Callable[[str], Environment]
 ) -> Scenarios:
-    """`scenarios("patches", "guarded@0.26.3")`: what the script printed for that variant."""
+    """`scenarios("patches", "guarded@0.26.3")`: what the script printed for that variant.
+
+    What follows the script's name after a space is given to it as an argument.
+    """
 
     def results(script: str, variant: str) -> Any:
         if (script, variant) not in _RESULTS:
@@ -41,8 +44,9 @@ def scenarios(
 
 def _run(environment: Environment, script: str, variant: str, url: str) -> Any:
     patch = variant.partition("@")[0]
+    name, *arguments = script.split()
     done = subprocess.run(
-        [str(environment.python), str(SCENARIOS / f"{script}.py"), patch, url],
+        [str(environment.python), str(SCENARIOS / f"{name}.py"), patch, url, *arguments],
         env={**os.environ, **environment.env},
         capture_output=True,
         text=True,

@@ -1,4 +1,4 @@
-"""What the probe records: `probing.py PATCH URL` prints what each scenario gave."""
+"""What the probe records: `probing.py PATCH URL [joined]` prints what each scenario gave."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ async def one_job(patch: str, url: str) -> Any:
     task = await s.begin()
     s.bodies[0].go.set()
     await task
+    assert events.joined == (4 if stage.Events.takes_joined else 0)
     return events.plain()
 
 
@@ -608,4 +609,5 @@ async def main(patch: str, url: str) -> None:
 
 if __name__ == "__main__":
     stage.load_package()
+    stage.Events.takes_joined = sys.argv[3:] == ["joined"]
     asyncio.run(main(sys.argv[1], sys.argv[2]))

@@ -31,10 +31,17 @@ def load_package() -> None:
 
 
 class Events:
-    """A sink that keeps everything in order."""
+    """A sink that keeps everything in order; joined records are taken apart again.
+
+    Attributes:
+        takes_joined: whether the probe may join events, as with the flight recorder.
+    """
+
+    takes_joined = False
 
     def __init__(self) -> None:
         self.rows: list[list[Any]] = []
+        self.joined = 0
 
     def record(
         self,
@@ -46,7 +53,18 @@ class Events:
         text: str = "",
         code: int = 0,
     ) -> None:
-        self.rows.append([int(kind), job, attempt, call, number, text, int(code)])
+        steps = _steps_of(kind)
+        self.joined += bool(steps)
+        if kind == 25:
+            text, _, tries = text.rpartition("\x1f")
+            self.rows.append([20, job, attempt, int(tries), number, text, 0])
+        for step in steps:
+            is_call = step.kind in (10, 11)
+            about = number if is_call else attempt if step.kind == 32 else 0
+            row = [step.kind, job, attempt, call if is_call else 0, about, step.text, step.code]
+            self.rows.append([int(part) if isinstance(part, int) else part for part in row])
+        if not steps:
+            self.rows.append([int(kind), job, attempt, call, number, text, int(code)])
 
     def of(self, *kinds: str) -> list[list[Any]]:
         """The events of these kinds, the kind by its name."""
@@ -67,6 +85,17 @@ class Events:
             fields.pop("traceback", None)
             found.append({"job": row[1], "attempt": row[2], **fields})
         return found
+
+
+def _steps_of(kind: int) -> list[Any]:
+    """The steps of the path that a joined record stands for; none for any other."""
+    from saq_chaos_worker.joined import PATH
+
+    ends = [place for place, step in enumerate(PATH) if step.writes == kind]
+    if not ends:
+        return []
+    earlier = [place for place, step in enumerate(PATH) if step.writes and place < ends[0]]
+    return list(PATH[max(earlier, default=-1) + 1 : ends[0] + 1])
 
 
 def _plain(row: list[Any]) -> str:
@@ -143,11 +172,11 @@ class Stage:
         return job.status.value if job else ""
 
 
-def watch(s: Stage) -> Events:
-    """Put the probe on the worker and its queue."""
+def watch(s: Stage, events: Any = None) -> Any:
+    """Put the probe on the worker and its queue; a list of events unless another sink is given."""
     from saq_chaos_worker.probe import install_worker
 
-    events = Events()
+    events = events or Events()
     s.probe = install_worker(s.worker, events, "salt")
     return events
 
