@@ -15,13 +15,14 @@ they speak unless they are told otherwise; RESP 3 raises by name.
 from __future__ import annotations
 
 import asyncio
+import functools
 from collections.abc import Iterable
-from typing import Any, ClassVar
+from typing import Any
 
 import redis.asyncio
 from redis._parsers import _AsyncRESP2Parser
 from redis._parsers.socket import SERVER_CLOSED_CONNECTION_ERROR
-from redis.asyncio.connection import AbstractConnection
+from redis.asyncio.connection import AbstractConnection, ConnectionPool, parse_url
 from redis.exceptions import ConnectionError as RedisConnectionError
 
 from chaos.sim.link import CLOSED, Link, Reply
@@ -81,22 +82,40 @@ class _Writer:
 
 
 class SimConnection(AbstractConnection):
-    """A redis-py connection of one simulated host. Made by `connection_class`."""
+    """A redis-py connection of one simulated host.
 
-    network: ClassVar[Network]
-    sim_host: ClassVar[str]
+    It does not tell the server the client library's name and version (CLIENT SETINFO), as if those
+    options were None: nobody looks at them, and they would be a quarter of a short run's commands.
+    """
+
     _reader: Any
     _writer: Any
 
-    def __init__(self, *, host: str = "127.0.0.1", port: int | str = 6379, **options: Any) -> None:
+    def __init__(
+        self,
+        *,
+        network: Network,
+        sim_host: str,
+        host: str = "127.0.0.1",
+        port: int | str = 6379,
+        **options: Any,
+    ) -> None:
+        self.network = network
+        self.sim_host = sim_host
         self.host = host
         self.port = int(port)
         self._address = f"{host}:{port}"
+        self._number = network.next_number()
         for name in _IGNORED:
             options.pop(name, None)
         super().__init__(**{**options, "parser_class": LinkParser})
+        self.lib_name = self.lib_version = self.driver_info = None
         if self.protocol not in (2, "2"):
             raise NotImplementedError("the simulator speaks RESP 2: leave `protocol` at 2")
+
+    def __hash__(self) -> int:
+        """Pools keep a set of connections in use: it has one order in every process."""
+        return self._number
 
     def repr_pieces(self) -> list[tuple[str, str | int]]:
         """What stands in its repr."""
@@ -139,16 +158,19 @@ class SimConnection(AbstractConnection):
             self._writer = self._reader = None
 
 
-def connection_class(network: Network, host: str) -> type[SimConnection]:
-    """The connection class of one host (full name), for a pool of its process."""
-    return type("SimConnection", (SimConnection,), {"network": network, "sim_host": host})
-
-
 def make_client(network: Network, host: str, url: str = URL, **options: Any) -> redis.asyncio.Redis:
-    """A client as `redis.asyncio.from_url` makes it, on this network.
+    """A client as `redis.asyncio.from_url` makes it, on this network, for a host (full name).
 
     Options are those of redis-py's connection and pool. As with the real one, a client made from a
     URL does not retry commands unless it is given a `retry`.
     """
-    chosen = connection_class(network, host)
-    return redis.asyncio.from_url(url, connection_class=chosen, **options)
+    given = {"network": network, "sim_host": host, **options, **_options_of(url)}
+    pool = ConnectionPool(connection_class=SimConnection, **given)
+    client = redis.asyncio.Redis(connection_pool=pool)
+    client.auto_close_connection_pool = True
+    return client
+
+
+@functools.cache
+def _options_of(url: str) -> dict[str, Any]:
+    return dict(parse_url(url))

@@ -88,6 +88,7 @@ class Kernel:
         time_us: the virtual time.
         steps: callbacks that ran.
         current: the host whose code runs now; None in the kernel's own callbacks.
+        awake: the units that have something to do, but the one that does it now.
     """
 
     def __init__(
@@ -109,7 +110,7 @@ class Kernel:
         self._heap: list[tuple[int, int, Timer]] = []
         self._next_timer: Callable[[], int] = itertools.count(1).__next__
         self._gone_timers = 0
-        self._awake: list[Unit] = []
+        self.awake: list[Unit] = []
         self._standing_by: list[greenlet] = []
         self._main = getcurrent()
         self._until: SimHost | None = None
@@ -156,13 +157,13 @@ class Kernel:
         host = unit.host
         if not (unit.awake or unit.blocked or host.paused or host.gone):
             unit.awake = True
-            self._awake.append(unit)
+            self.awake.append(unit)
 
     def put_to_sleep(self, unit: Unit) -> None:
         """A unit may not run for now: its host was paused, or is gone."""
         if unit.awake and unit is not self.unit:
             unit.awake = False
-            self._awake.remove(unit)
+            self.awake.remove(unit)
 
     def run(self, until: SimHost) -> None:
         """Let everybody run until this host is gone.
@@ -183,7 +184,7 @@ class Kernel:
         """Turn after turn; what it raises, and its end, reach `run`."""
         until = self._until
         while until is not None and not until.gone:
-            if self._awake:
+            if self.awake:
                 self._take_turn(self._pick())
             elif not self._advance():
                 raise Stuck("deadlock", f"nobody has anything to do at {self.time_us} µs")
@@ -198,7 +199,7 @@ class Kernel:
             self._stop = Stuck(kind, reason)
 
     def _pick(self) -> Unit:
-        awake = self._awake
+        awake = self.awake
         if len(awake) == 1:
             return awake.pop()
         awake.sort(key=_number_of)
@@ -207,18 +208,13 @@ class Kernel:
 
     def _take_turn(self, unit: Unit) -> None:
         self.unit = unit
-        host = self.current = unit.host
+        self.current = unit.host
         set_running_loop(unit.loop)
         if unit.place is not None:
             self._go_on(unit)
             return
-        alone = True
-        while alone:
-            steps = unit.turn()  # others may count steps meanwhile, if it blocks
-            self.steps += steps
-            alone = unit.has_work() and not (
-                self._awake or host.gone or host.paused or self.steps > self._check_at
-            )
+        steps = unit.turn()  # others may count steps meanwhile, if it blocks
+        self.steps += steps
         self.unit = self.current = None
         unit.awake = False
         if unit.has_work():
@@ -261,7 +257,7 @@ class Kernel:
 
     def _check(self) -> None:
         if self.steps > self._steps_max:
-            raise Stuck("limit", f"steps: {self.steps} of at most {self._steps_max}")
+            raise Stuck("limit", f"steps: more than {self._steps_max}")
         raise Stuck(
             "livelock",
             f"more than {self._at_once_max} steps at {self.time_us} µs, and no time passes",
@@ -321,7 +317,7 @@ class Kernel:
         for scheduler in self._standing_by:
             scheduler.throw()
         self._heap.clear()
-        self._awake.clear()
+        self.awake.clear()
         self._standing_by.clear()
 
     def _unwind(self, host: SimHost) -> None:

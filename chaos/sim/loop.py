@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from chaos.sim.host import SimHost
     from chaos.sim.kernel import Kernel
 
+BATCH_MAX = 1_000  # callbacks of one turn: between turns the kernel looks at its limits
 ExceptionHandler = Callable[[Any, dict[str, Any]], object]
 
 
@@ -180,21 +181,29 @@ class HostLoop:
         return bool(self._ready) or self.resuming
 
     def turn(self) -> int:
-        """Run what is ready now, in order; how many callbacks ran."""
+        """Run what is ready, in order; how many callbacks ran.
+
+        While nobody else is awake, what becomes ready meanwhile runs in the same turn: one batch
+        after the other, as asyncio does it.
+        """
         ready = self._ready
-        ran = len(ready)
-        for _ in range(ran):
-            if not ready:
-                break  # the host is gone: nothing of it runs any more
-            handle = ready.popleft()
-            if handle.gone:
-                continue
-            try:
-                handle.context.run(handle.callback, *handle.args)
-            except (SystemExit, KeyboardInterrupt) as end:
-                self.host.ended_by(end)
-            except BaseException as error:  # noqa: BLE001 - whatever a callback raises, as asyncio
-                self._callback_raised(handle, error)
+        others = self._kernel.awake
+        ran = 0
+        while ready and ran < BATCH_MAX and not (ran and others):
+            batch = len(ready)
+            ran += batch
+            for _ in range(batch):
+                if not ready:
+                    return ran  # the host is gone: nothing of it runs any more
+                handle = ready.popleft()
+                if handle.gone:
+                    continue
+                try:
+                    handle.context.run(handle.callback, *handle.args)
+                except (SystemExit, KeyboardInterrupt) as end:
+                    self.host.ended_by(end)
+                except BaseException as error:  # noqa: BLE001 - whatever it raises, as asyncio
+                    self._callback_raised(handle, error)
         return ran
 
     def close(self) -> None:
@@ -277,8 +286,7 @@ class HostLoop:
 
     # --- state ------------------------------------------------------------------------------------
 
-    def get_debug(self) -> bool:
-        return False
+    get_debug = bool  # no; asyncio asks for every task and future, and this is the quickest answer
 
     def is_running(self) -> bool:
         return not self.host.gone

@@ -19,6 +19,7 @@ It holds no clock and draws nothing by itself. Of redis-py it knows the errors t
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from random import Random
 from typing import Any, Protocol
@@ -87,6 +88,7 @@ class Network:
         self._tape = tape
         self._rules = Rules()
         self._ruled = False
+        self.next_number: Callable[[], int] = itertools.count(1).__next__  # of connection objects
         self._links: dict[str, Link] = {}
         self._opened: dict[str, int] = {}
         self._dirty: list[Link] = []

@@ -118,7 +118,7 @@ def test_nobody_with_anything_to_do_is_a_deadlock_with_stacks(told: Any) -> None
 
 def test_steps_and_virtual_time_are_limited(told: Any) -> None:
     assert told["limits_end_it"] == [
-        ["limit", "steps: 501 of at most 500"], ["limit", "virtual time: 3000 µs of at most 2500"],
+        ["limit", "steps: more than 500"], ["limit", "virtual time: 3000 µs of at most 2500"],
     ]  # fmt: skip
 
 

@@ -83,7 +83,7 @@ def test_what_would_never_end_ends_with_a_reason(told: Any, variant: str) -> Non
     assert found["livelock"][2][0].endswith(" process")
     asked = f"PATCH@{version}/worker-1.1 asked for a socket, which cannot be simulated: "
     assert found["socket"] == ["failed", asked + "run this in the live world", [], "failed"]
-    assert found["steps"] == ["limit", "steps: 51 of at most 50", [], "limit"]
+    assert found["steps"] == ["limit", "steps: more than 50", [], "limit"]
     assert found["virtual time"][0] == "limit"
 
 
