@@ -50,7 +50,7 @@ def test_the_installed_script_answers_with_its_version() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["sook"], "there is no verb 'sook': accepted are soak, check"),
+        (["sook"], "there is no verb 'sook': accepted are soak, explore"),
         (["sook"], "did you mean soak?"),
         (["soak"], "Missing argument 'PLAN'"),
         (["soak", "same-key", "--varant", "x"], "'--variant'?"),
@@ -58,7 +58,7 @@ def test_the_installed_script_answers_with_its_version() -> None:
         (["soak", "same-key", "--gate", "stric"], "did you mean strict?"),
         (["soak", "same-key", "--duration", "90"], "'90' is no duration"),
         (["soak", "same-key", "--seed", "-1"], "-1 is not in the range x>=0"),
-        (["soak", "same-key", "--world", "sim"], "'sim' is not known: accepted are live"),
+        (["soak", "same-key", "--world", "moon"], "'moon' is not known: accepted are live, sim"),
         (["soak", "same-kye"], "'same-kye': did you mean 'same-key'?"),
         (["soak", "./nowhere.yaml"], "cannot read the plan 'nowhere.yaml'"),
         (["soak", "same-key", "--variant", "stok@0.26.4"], "did you mean stock?"),
