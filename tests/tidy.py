@@ -19,7 +19,8 @@ HARD_LINES = 70
 LAYERS = {
     "errors": 0, "clock": 0, "seed": 0, "version": 0, "worker": 0,
     "event": 1, "plan": 1, "plan_units": 1, "plan_faults": 1, "history": 1, "tail": 1,
-    "verdict": 1, "world": 1, "checkout": 1, "installer": 1, "environments": 1, "variants": 1, "stored": 1,
+    "verdict": 1, "world": 1, "checkout": 1, "installer": 1, "environments": 1, "variants": 1,
+    "stored": 1,
     "schedule": 1, "host_files": 1, "job_keys": 1, "saq_settings": 1, "timeline": 1,
     "counters": 1, "thresholds": 1, "links": 1,
     "workloads": 2, "faults": 2, "checkers": 2, "sim": 2, "live": 2,

@@ -21,8 +21,8 @@ import msgspec
 from chaos.clock import MILLISECOND_US, SECOND_US, Clock
 from chaos.errors import HostFailed
 from chaos.event import Answered, Event
-from chaos.live.hosts import MAIN, Host, Orders, write_config
 from chaos.job_keys import JobKeys
+from chaos.live.hosts import MAIN, Host, Orders, write_config
 from chaos.live.processes import Process, Processes
 from chaos.live.setting import Journal, RunClock, Setting
 from chaos.live.tailing import Reader, Tail

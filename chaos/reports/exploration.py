@@ -74,7 +74,9 @@ def _searched(explored: Explored) -> Iterator[str]:
         f"{explored.seeds} runs{how} in {seconds(explored.search_us)} of search, "
         f"{rate:.1f} a second with {explored.jobs} at a time; base seed {explored.base_seed}"
     )
-    rows = [("", "seeds", "failing", "virtual time", "× real", "interleavings", "last new one")]
+    rows: list[tuple[str, ...]] = [
+        ("", "seeds", "failing", "virtual time", "× real", "interleavings", "last new one")
+    ]
     rows += [_row(one) for one in explored.variants]
     yield from _table(rows)
     yield ""

@@ -87,7 +87,11 @@ td:first-child { white-space: nowrap; }
   .lane { padding: .3rem 0; } .lane > span { writing-mode: vertical-rl; rotate: 180deg; }
   .lane b, .lane small { display: inline; } .said { padding-left: .6rem; font-size: .9rem; }
   dl div { grid-template-columns: 6rem 1fr; } }
-@media print { :root { --ink: #000; --paper: #fff; --bad: #000; --bad-soft: #eee; --lane: 4rem; }
-  body { max-width: none; margin: 0; font-size: 11px; } .head { position: static; }
-  svg, .lane, .breaks { print-color-adjust: exact; } h2 { break-after: avoid; } }
+@media print { :root { color-scheme: light; --ink: #000; --paper: #fff; --bad: #000;
+    --bad-soft: #eee; --on: #fff; --lane: 1.9rem; --time: 3.4rem; --a0: #6b7280; --a1: #1f6feb;
+    --a2: #b35900; --a3: #7a3ec8; --a4: #0f7b6c; --a5: #a3246b; --a6: #5c6b00; }
+  .many { --lane: 1.2rem; overflow: visible; }
+  body { max-width: none; margin: 0; padding: 0; font-size: 11px; } .head { position: static; }
+  .key, .said, .time, .lane { font-size: 10px; } .said code, .lane small { font-size: 8px; }
+  svg, .key i, .lane, .lane i, .breaks { print-color-adjust: exact; } h2 { break-after: avoid; } }
 """

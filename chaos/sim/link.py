@@ -177,9 +177,7 @@ class Link:
 
     def refused(self) -> None:
         """Nobody listens."""
-        self._error = ConnectionRefusedError(
-            errno.ECONNREFUSED, f"Connect call failed {ADDRESS}"
-        )
+        self._error = ConnectionRefusedError(errno.ECONNREFUSED, f"Connect call failed {ADDRESS}")
         self._gone = True
         self._wake()
 

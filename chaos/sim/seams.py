@@ -230,6 +230,8 @@ _GUARDED: tuple[Patch, ...] = (
     (os, "fork", _refused("a process (fork)")),
     (os, "system", _refused("a process (system)")),
     (os, "posix_spawn", _refused("a process (posix_spawn)")),
+    (os, "kill", _refused("a signal to a process")),  # a host's pid is not a real one
+    (os, "killpg", _refused("a signal to a process")),
     (signal, "signal", _refused("a signal handler of the whole process")),
     (concurrent.futures, "wait", _refused("concurrent.futures.wait")),
     (concurrent.futures, "as_completed", _refused("concurrent.futures.as_completed")),

@@ -22,7 +22,7 @@ from typing import Any
 
 AT_ONCE = 100
 SECONDS_MAX = 120
-A_YEAR = 31_536_000
+YEAR_2100 = 4_102_444_800  # when the prepared jobs are due: never, as far as a benchmark goes
 
 
 class Portions:
@@ -49,12 +49,11 @@ class Portions:
             self.all_ran.set()
 
     async def prepare(self, count: int) -> None:
-        """Enqueue jobs for next year."""
-        later = int(time.time()) + A_YEAR
+        """Enqueue jobs that nobody runs yet."""
         self.jobs = []
         for start in range(0, count, AT_ONCE):
             keys = [f"noop-{key}" for key in range(start, min(start + AT_ONCE, count))]
-            portion = (self.enqueue("noop", key=key, scheduled=later) for key in keys)
+            portion = (self.enqueue("noop", key=key, scheduled=YEAR_2100) for key in keys)
             self.jobs += [job.id for job in await asyncio.gather(*portion)]
 
     async def go(self) -> dict[str, float]:

@@ -13,6 +13,7 @@ import time
 import weakref
 from typing import Any
 
+import probing_errors
 import stage
 from stage import make_stage, until, watch
 
@@ -119,89 +120,6 @@ async def a_thread_outlives_its_job(patch: str, url: str) -> Any:
     }
 
 
-async def whose_errors(patch: str, url: str) -> Any:
-    """Exceptions of a job's function, of hooks, of saq's timeout, of an unknown name."""
-
-    async def raises(ctx: Any) -> None:
-        raise KeyError("mine")
-
-    def times_out(ctx: Any) -> None:
-        raise TimeoutError("mine too")
-
-    async def unserialisable(ctx: Any) -> object:
-        return object()
-
-    def after(ctx: Any) -> None:
-        if ctx["job"].key == "after":
-            raise ValueError("in a hook")
-
-    async def before(ctx: Any) -> None:
-        if ctx["job"].key == "before":
-            raise KeyError("in a hook")
-
-    s = await make_stage(
-        patch,
-        url,
-        "errors",
-        functions=[
-            ("raises", raises),
-            ("times_out", times_out),
-            ("unserialisable", unserialisable),
-        ],
-        before_process=before,
-        after_process=after,
-    )
-    events = watch(s)
-    jobs = (
-        ("raises", "raises", 0),
-        ("times_out", "times_out", 0),
-        ("hold", "timeout", 0.05),
-        ("nowhere", "unknown", 0),
-        ("raises", "before", 0),
-        ("raises", "after", 0),
-        ("raises", "bad arguments", 0),
-    )
-    for function, key, timeout in jobs:
-        extra = {"surprise": 1} if key == "bad arguments" else {}
-        await s.queue.enqueue(function, key=key, timeout=timeout, **extra)
-        await s.worker.process()
-    found = [[e["job"], e["origin"], e["error"], e["where"]] for e in events.errors()]
-    quiet = [e["job"] for e in events.errors() if "message" in e]
-    await s.queue.enqueue("unserialisable", key="result", timeout=0)
-    await asyncio.gather(s.worker.process(), return_exceptions=True)
-    result = [[e["origin"], e["error"]] for e in events.errors() if e["job"] == "result"]
-    bodies = [line for line in events.plain() if line.startswith("body-")]
-    return {"errors": found, "with a message": quiet, "result": result, "bodies": bodies}
-
-
-async def errors_of_the_connection(patch: str, url: str) -> Any:
-    """Redis goes away for a finish, then for a dequeue."""
-    import redis.exceptions
-
-    s = await make_stage(patch, url, "connection")
-
-    async def gone(*args: Any, **kwargs: Any) -> None:
-        raise redis.exceptions.ConnectionError("gone")
-
-    s.queue._finish = gone
-    events = watch(s)
-    await s.queue.enqueue("hold", key="k", timeout=0)
-    task = await s.begin()
-    s.bodies[0].go.set()
-    await asyncio.gather(task, return_exceptions=True)
-    errors = [[e["origin"], e["error"], e["where"]] for e in events.errors()]
-    calls = [line for line in events.plain() if "finish" in line or "process-" in line]
-    events.rows.clear()
-    s.queue.redis.blmove = gone
-    returned = await s.worker.process()
-    return {
-        "errors": errors,
-        "calls": calls,
-        "dequeue": events.plain(),
-        "process returned": returned,
-    }
-
-
 async def cancelled_while_it_waits(patch: str, url: str) -> Any:
     """A slot that waits for a job is cancelled."""
     s = await make_stage(patch, url, "waiting")
@@ -211,28 +129,6 @@ async def cancelled_while_it_waits(patch: str, url: str) -> Any:
     await asyncio.sleep(0.02)
     task.cancel()
     return {"process returned": await task, "events": events.plain()}
-
-
-async def escaped_from_process(patch: str, url: str) -> Any:
-    """Cancelled before it registers: 0.26.3's assertion leaves process(), is reported once."""
-    waiting = asyncio.Event()
-
-    async def before(ctx: Any) -> None:
-        waiting.set()
-        await asyncio.Event().wait()
-
-    s = await make_stage(patch, url, "escaped", before_process=before)
-    events = watch(s)
-    asyncio.get_running_loop().set_exception_handler(lambda loop, context: None)
-    await s.queue.enqueue("hold", key="k", timeout=0)
-    task = asyncio.create_task(s.worker.process(), name="process")
-    await waiting.wait()
-    task.cancel()
-    await asyncio.wait([task])
-    del task
-    gc.collect()
-    ended = [line for line in events.plain() if line.startswith("process-")]
-    return {"errors": events.errors(), "ended": ended}
 
 
 async def enqueues(patch: str, url: str) -> Any:
@@ -259,6 +155,20 @@ async def enqueues(patch: str, url: str) -> Any:
     return {"lines": lines, "same": len(set(digests)), "other": other != digests[0]}
 
 
+class CallableObject:
+    """A function that is an object."""
+
+    def __init__(self, ran: list[str]) -> None:
+        self.ran = ran
+
+    def __call__(self, ctx: Any) -> None:
+        self.ran.append("object")
+
+
+async def called_by_a_partial(ran: list[str], ctx: Any) -> None:
+    ran.append("partial")
+
+
 async def kinds_of_functions(patch: str, url: str) -> Any:
     """Names, tuples, callable objects, partials and cron functions work and keep their names."""
     from saq.job import CronJob
@@ -271,37 +181,21 @@ async def kinds_of_functions(patch: str, url: str) -> Any:
     async def tick(ctx: Any) -> None:
         ran.append("tick")
 
-    class Callable:
-        def __call__(self, ctx: Any) -> None:
-            ran.append("object")
-
-    async def two(prefix: str, ctx: Any) -> None:
-        ran.append(prefix)
-
-    s = await make_stage(
-        patch,
-        url,
-        "kinds",
-        functions=[
-            plain,
-            ("object", Callable()),
-            ("partial", functools.partial(two, "partial")),
-        ],
-        cron_jobs=[CronJob(tick, cron="* * * * *")],
-    )
+    partial = functools.partial(called_by_a_partial, ran)
+    functions = [plain, ("object", CallableObject(ran)), ("partial", partial)]
+    cron_jobs = [CronJob(tick, cron="* * * * *")]
+    s = await make_stage(patch, url, "kinds", functions=functions, cron_jobs=cron_jobs)
     before = {name: asyncio.iscoroutinefunction(f) for name, f in s.worker.functions.items()}
     events = watch(s)
     after = {name: asyncio.iscoroutinefunction(f) for name, f in s.worker.functions.items()}
-    names = [plain.__qualname__, "object", "partial", tick.__qualname__]
-    for name in names:
+    for name in (plain.__qualname__, "object", "partial", tick.__qualname__):
         await s.queue.enqueue(name, key=name, timeout=0)
         await s.worker.process()
-    bodies = [[row[1].rpartition(".")[2], row[6]] for row in events.of("BODY_BEGAN")]
     return {
         "ran": ran,
         "async as before": before == after,
         "names": s.worker.functions[plain.__qualname__].__qualname__ == plain.__qualname__,
-        "bodies": bodies,
+        "bodies": [[row[1].rpartition(".")[2], row[6]] for row in events.of("BODY_BEGAN")],
         "blind": events.of("BLIND"),
     }
 
@@ -311,11 +205,9 @@ def _blind(events: stage.Events) -> list[list[str]]:
     return [[fields["what"], fields["reason"]] for fields in found]
 
 
-async def blindness(patch: str, url: str) -> Any:
-    """Builds that the probe cannot see into: each says so."""
-    from saq.queue.redis import RedisQueue
+def builds_that_hide_their_contexts() -> list[Any]:
+    """Worker classes without the attribute, with a property, with a late or renamed one."""
     from saq.worker import Worker
-    from saq_chaos_worker.probe import install_worker
 
     class Missing(Worker):
         def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -346,36 +238,50 @@ async def blindness(patch: str, url: str) -> Any:
             finally:
                 self.job_task_contexts = kept
 
-    class Unfinished(RedisQueue):
-        finish_abort = None
+    return [Missing, Property, Late, Renamed]
 
-    async def noop(ctx: Any) -> None:
-        return None
 
-    found: dict[str, Any] = {}
-    for kind in (Missing, Property, Late, Renamed):
-        queue = RedisQueue.from_url(url, name="blind")
-        await queue.redis.flushdb()
-        events = stage.Events()
-        worker = kind(queue, [("noop", noop)])
-        install_worker(worker, events, "salt")
-        await queue.enqueue("noop", key="k", timeout=0)
-        if kind is not Missing:
-            await worker.process()
-        found[kind.__name__] = _blind(events)
-    queue = Unfinished.from_url(url, name="blind")
-    events = stage.Events()
-    install_worker(Worker(queue, [("noop", noop)]), events, "salt")
-    found["Unfinished"] = _blind(events)
+async def noop(ctx: Any) -> None:
+    """A job that does nothing."""
+
+
+async def observed_job(url: str, kind: Any, change: Any = None) -> list[list[str]]:
+    """What the probe says it cannot see when a worker of this kind runs one job."""
+    from saq.queue.redis import RedisQueue
+    from saq_chaos_worker.probe import install_worker
+
     queue = RedisQueue.from_url(url, name="blind")
     await queue.redis.flushdb()
     events = stage.Events()
-    worker = Worker(queue, [("noop", noop)])
+    worker = kind(queue, [("noop", noop)])
     install_worker(worker, events, "salt")
-    worker.functions["noop"] = noop
+    if change is not None:
+        change(worker)
     await queue.enqueue("noop", key="k", timeout=0)
-    await worker.process()
-    found["functions replaced"] = _blind(events)
+    if hasattr(worker, "job_task_contexts"):
+        await worker.process()
+    return _blind(events)
+
+
+async def blindness(patch: str, url: str) -> Any:
+    """Builds that the probe cannot see into: each says so."""
+    from saq.queue.redis import RedisQueue
+    from saq.worker import Worker
+    from saq_chaos_worker.probe import install_worker
+
+    class Unfinished(RedisQueue):
+        finish_abort = None
+
+    found: dict[str, Any] = {}
+    for kind in builds_that_hide_their_contexts():
+        found[kind.__name__] = await observed_job(url, kind)
+    events = stage.Events()
+    queue = Unfinished.from_url(url, name="blind")
+    install_worker(Worker(queue, [("noop", noop)]), events, "salt")
+    found["Unfinished"] = _blind(events)
+    found["functions replaced"] = await observed_job(
+        url, Worker, lambda worker: worker.functions.update(noop=noop)
+    )
     return found
 
 
@@ -397,112 +303,6 @@ async def a_started_worker(patch: str, url: str) -> Any:
         "lines": [line for line in lines if line.startswith(wanted)],
         "cancelled dequeues": sum("dequeue cancelled" in line for line in lines),
     }
-
-
-async def upkeep_that_fails(patch: str, url: str) -> Any:
-    """A poll that raises is reported with its name; one that ends for good as well."""
-    import redis.exceptions
-
-    timers = {"abort": 0.01, "schedule": 1, "sweep": 60, "worker_info": 60}
-    s = await make_stage(patch, url, "upkeep", timers=timers)
-
-    class Fatal(BaseException):
-        pass
-
-    async def fails(*args: Any, **kwargs: Any) -> None:
-        raise KeyError("in saq")
-
-    async def refused(*args: Any, **kwargs: Any) -> None:
-        raise redis.exceptions.ConnectionError("gone")
-
-    async def dies(*args: Any, **kwargs: Any) -> None:
-        raise Fatal("over")
-
-    s.worker.abort = fails
-    s.queue.schedule = refused
-    s.worker.worker_info = dies
-    events = watch(s)
-    asyncio.get_running_loop().set_exception_handler(lambda loop, context: None)
-    running = asyncio.create_task(s.worker.start())
-    await until(lambda: len(events.errors()) >= 2 and events.of("UPKEEP_ENDED"))
-    s.worker.event.set()
-    await asyncio.gather(running, return_exceptions=True)
-    errors = {(e["where"], e["origin"], e["error"]) for e in events.errors()}
-    ended = [json.loads(row[5]) for row in events.of("UPKEEP_ENDED")]
-    calls = [line for line in events.plain() if "poll_aborts" in line][:2]
-    return {"errors": sorted(map(list, errors)), "ended": ended, "calls": calls}
-
-
-async def the_loops_handler(patch: str, url: str) -> Any:
-    """What ends in the loop's handler is reported, and handed on."""
-    s = await make_stage(patch, url, "loop")
-    handed: list[str] = []
-    loop = asyncio.get_running_loop()
-    loop.set_exception_handler(lambda loop, context: handed.append(context["message"]))
-    events = watch(s)
-    running = asyncio.create_task(s.worker.start())
-    await until(lambda: getattr(loop.get_exception_handler(), "probe", None))
-
-    async def left_behind() -> None:
-        raise ValueError("never awaited")
-
-    task = asyncio.create_task(left_behind())
-    await asyncio.wait([task])
-    del task
-    gc.collect()
-    s.worker.event.set()
-    await running
-    s.probe.close()
-    restored = getattr(loop.get_exception_handler(), "probe", None) is None
-    loop.set_exception_handler(None)
-    errors = [[e["origin"], e["error"], e["where"]] for e in events.errors()]
-    return {"errors": errors, "handed on": handed, "restored": restored}
-
-
-async def saqs_logger_switched_off(patch: str, url: str) -> Any:
-    """An application that disables saq's logger does not blind the probe; no handler is added."""
-
-    async def before(ctx: Any) -> None:
-        raise ValueError("no")
-
-    s = await make_stage(patch, url, "quiet", before_process=before)
-    logger = logging.getLogger("saq")
-    handlers = list(logger.handlers)
-    events = watch(s)
-    unchanged = logger.handlers == handlers
-    logger.disabled = True
-    try:
-        await s.queue.enqueue("hold", key="k", timeout=0)
-        await s.worker.process()
-    finally:
-        logger.disabled = False
-    errors = [[e["origin"], e["error"], e["where"]] for e in events.errors()]
-    return {"errors": errors, "handlers unchanged": unchanged}
-
-
-async def nothing_of_a_jobs_content(patch: str, url: str) -> Any:
-    """Neither kwargs nor the message of a job's own exception nor a result is recorded."""
-
-    async def raises(ctx: Any, secret: str) -> None:
-        raise ValueError(f"about {secret}")
-
-    async def returns(ctx: Any, secret: str) -> str:
-        return secret
-
-    functions = [("raises", raises), ("returns", returns)]
-    s = await make_stage(patch, url, "secret", functions=functions)
-    events = watch(s)
-    for key, function in (("a", "raises"), ("b", "returns"), ("c", "nowhere")):
-        await s.queue.enqueue(function, key=key, timeout=0, secret="tiger")
-        await s.worker.process()
-    await s.queue.enqueue("hold", key="k", timeout=0, retries=5, stubborn="tiger")
-    first = await s.begin()
-    await s.stale_retry("k")
-    second = await s.begin()
-    for body in s.bodies:
-        body.go.set()
-    await asyncio.gather(first, second)
-    return {"seen": "tiger" in json.dumps(events.rows), "errors": len(events.errors()) >= 2}
 
 
 async def inside_a_body(patch: str, url: str) -> Any:
@@ -574,24 +374,18 @@ async def idle(patch: str, url: str) -> Any:
 
 
 SCENARIOS = (
+    *probing_errors.SCENARIOS,
     one_job,
     seed_bug,
     aborted_by_the_poll,
     swept,
     cancels_that_the_body_swallows,
     a_thread_outlives_its_job,
-    whose_errors,
-    errors_of_the_connection,
     cancelled_while_it_waits,
-    escaped_from_process,
     enqueues,
     kinds_of_functions,
     blindness,
     a_started_worker,
-    upkeep_that_fails,
-    the_loops_handler,
-    saqs_logger_switched_off,
-    nothing_of_a_jobs_content,
     inside_a_body,
     closed,
     idle,
