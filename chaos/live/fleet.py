@@ -267,6 +267,7 @@ class LiveWorld:
 
     async def _start(self, role: str, name: str) -> str:
         files = self._setting.files(name)
+        self._processes.forget_config_at_end(files.path("json"))
         write_config(files.path("json"), self._orders.config_of(role, files))
         environment = self._setting.environment
         process = await self._processes.start(

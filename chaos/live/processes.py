@@ -183,6 +183,10 @@ class Processes:
         """A temporary folder that the watchdog removes if nobody else did."""
         self._tell(f"dir {folder}")
 
+    def forget_config_at_end(self, config: Path) -> None:
+        """A host's config, which the watchdog deletes if nobody else did."""
+        self._tell(f"config {config.absolute()}")
+
     async def close(self) -> None:
         """End whatever still runs, then let the watchdog look for the rest and end itself."""
         self._closed = True

@@ -4,12 +4,13 @@
                            + PID STARTTIME  a process was started, the leader of its own session
                            - PID            it is gone, its session too
                            dir PATH         a temporary folder of the run
+                           config PATH      a host's config: a salt and perhaps a password in it
                 ──EOF──►   the controller is dead, or done
 
 At end of file it wakes (SIGCONT) and ends (SIGKILL) every process that leads or belongs to a listed
 session, or that carries the mark (a grandchild may have made a session of its own), and removes the
-folders. A pid alone proves nothing, for pids are used again: a leader counts only with its start
-time, and a member only if it is not older than its leader.
+folders and configs. A pid alone proves nothing, for pids are used again: a leader counts only with
+its start time, and a member only if it is not older than its leader.
 
 Only the standard library, and no package: it runs isolated, by path, in a session of its own.
 """
@@ -28,6 +29,7 @@ from typing import NamedTuple
 ROUNDS = 40  # of ending processes; a fork bomb is not ours to win
 PAUSE_SECONDS = 0.05
 FOLDER_PREFIX = "saqchaos-"
+CONFIG_SUFFIX = ".json"
 
 
 class Seen(NamedTuple):
@@ -46,6 +48,7 @@ class Charge:
         self.mark = b""
         self.leaders: dict[int, int] = {}  # pid: start time in clock ticks
         self.folders: list[Path] = []
+        self.configs: list[Path] = []
 
     def told(self, line: str) -> None:
         """Take one line in; one that makes no sense is ignored, nobody could answer it."""
@@ -57,6 +60,8 @@ class Charge:
             self.leaders.pop(int(rest), None)
         elif word == "dir":
             self.folders.append(Path(rest))
+        elif word == "config":
+            self.configs.append(Path(rest))
         elif word == "mark":
             self.mark = rest.encode()
 
@@ -78,7 +83,7 @@ class Charge:
         return leader is None or leader.started == self.leaders[seen.session]
 
     def end_all(self) -> None:
-        """End what is left, again and again while anything comes up, and remove the folders."""
+        """End what is left, again and again while anything comes up; remove folders, configs."""
         for _ in range(ROUNDS):
             left = self.left()
             for seen in left:
@@ -90,6 +95,9 @@ class Charge:
         for folder in self.folders:
             if folder.name.startswith(FOLDER_PREFIX) and folder.parent == _temporary():
                 shutil.rmtree(folder, ignore_errors=True)
+        for config in self.configs:
+            if config.suffix == CONFIG_SUFFIX:
+                config.unlink(missing_ok=True)
 
 
 def processes() -> list[Seen]:

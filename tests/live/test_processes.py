@@ -124,6 +124,19 @@ def test_the_watchdog_removes_only_folders_of_ours(tmp_path: Path) -> None:
     assert tmp_path.is_dir()
 
 
+def test_the_watchdog_deletes_the_configs_that_hold_secrets_and_nothing_else(
+    tmp_path: Path,
+) -> None:
+    config, history = tmp_path / "worker-1.1.json", tmp_path / "history.jsonl"
+    for path in (config, history):
+        path.write_text("{}")
+    charge = Charge()
+    charge.told(f"config {config}\n")
+    charge.told(f"config {history}\n")
+    charge.end_all()
+    assert sorted(tmp_path.iterdir()) == [history]
+
+
 async def test_output_exit_code_and_the_end_are_noticed(tmp_path: Path) -> None:
     processes = Processes.open()
     try:
