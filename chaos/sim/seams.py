@@ -17,6 +17,7 @@ import datetime as dt
 import importlib
 import logging
 import os
+import platform
 import random
 import signal
 import socket
@@ -148,6 +149,11 @@ def _pid() -> int:
     return host.pid if host is not None else 1
 
 
+def _python_version() -> str:
+    """The minor version alone: equal runs give equal histories within it."""
+    return f"{sys.version_info.major}.{sys.version_info.minor}"
+
+
 # --- saq's own modules ----------------------------------------------------------------------------
 
 
@@ -221,6 +227,7 @@ _GUARDED: tuple[Patch, ...] = (
     (uuid, "uuid4", _uuid4),
     (os, "urandom", _urandom),
     (os, "getpid", _pid),
+    (platform, "python_version", _python_version),
     (asyncio, "new_event_loop", _refused("an event loop of its own")),
     (asyncio.events, "new_event_loop", _refused("an event loop of its own")),
     (socket, "socketpair", _refused("a socket")),

@@ -48,7 +48,8 @@ def test_the_key_error_shrinks_to_a_few_decisions_in_a_few_reruns(key_error: Cap
 
 def test_a_shrunk_plan_is_a_plan_that_loads(key_error: Captured) -> None:
     plan = key_error.failure.plan_of()
-    assert (plan.workers.count, plan.workers.concurrency) == (1, 2)
+    assert plan.workers.count == 1
+    assert plan.workers.concurrency in (2, 3)  # two attempts must meet; same-key begins with 24
     assert loads(dump(plan)) == plan
 
 

@@ -276,9 +276,9 @@ def test_a_recorder_without_room_ends_the_process_instead_of_raising_into_saq(
         hosts.folder / "apps",
         limited=(
             "import resource\n"
-            "async def f(ctx): ...\n"
+            "async def saq_chaos_body(ctx, *, bodies): ...\n"
             "resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))\n"
-            "settings = {'functions': [f]}\n"
+            "settings = {'functions': [saq_chaos_body]}\n"
         ),
     )
     worker = hosts.start("worker-1.1", app="limited:settings", app_path=folder, concurrency=50)
@@ -289,7 +289,7 @@ def test_a_recorder_without_room_ends_the_process_instead_of_raising_into_saq(
     while worker.process.poll() is None and sent < 20_000:
         producer.tell("enqueue", function="saq_chaos_body", key=f"k{sent}", kwargs=bodies)
         sent += 1
-    assert worker.process.wait(20) == 4
+    assert worker.process.wait(60) == 4
     assert "saq-chaos: cannot record any more: File too large" in worker.log
     assert worker.of(e.HostEnded) == []
 

@@ -11,6 +11,7 @@ from .data_commands import Maker
 from .lua_commands import Scripts
 from .program import Close, Mode, Pause, Program, Send, Step
 from .saq_scripts import KnownScript
+from .vocabulary import KEYS
 
 CLIENTS = 4
 STEPS_MAX = 30
@@ -31,6 +32,11 @@ _ZSETS = (
 _TRANSACTIONS = (session.transaction, session.transaction, session.transaction, session.watch)
 _PUBSUB = (session.publish, session.publish, session.subscribe, session.unsubscribe, session.pubsub)
 _ODD = (session.server, session.unknown)
+_CHANGES = (
+    data.set_, data.set_for, data.getex, data.count, data.several, data.expire, data.time_left,
+    data.of_any_type, collections.push, collections.pop, collections.change_list,
+    collections.change_list, collections.move, collections.zadd, collections.change_zset,
+)  # fmt: skip
 _SOON = (data.set_shortly, data.set_shortly, collections.block_shortly, collections.block_shortly)
 
 
@@ -68,17 +74,31 @@ class Drawer:
         has_pauses = draw.randrange(100) < self._pauses
         if has_pauses:
             makers += _SOON
-        steps: list[Step] = [
-            self._step(draw, makers) for _ in range(draw.randrange(STEPS_MIN, STEPS_MAX + 1))
-        ]
+        steps: list[Step] = []
+        for _ in range(draw.randrange(STEPS_MIN, STEPS_MAX + 1)):
+            if session.watch in makers and draw.randrange(8) == 0:
+                steps += self._watched_change(draw, makers)
+            else:
+                steps.append(self._step(draw, makers))
         if has_pauses:
             steps.insert(len(steps) // 2, Pause())
             steps.append(Pause())
         return tuple(steps)
 
+    def _watched_change(self, draw: Random, makers: tuple[Maker, ...]) -> list[Step]:
+        """A transaction that runs only if what another client did in the meantime changed nothing."""
+        client, other = draw.sample(range(CLIENTS), 2)
+        args, mode, short = draw.choice(makers + _CHANGES)(draw)
+        return [
+            Send(client, (b"WATCH", *KEYS)),
+            Send(client, (b"MULTI",)),
+            Send(other, args, mode, short),
+            Send(client, (b"EXEC",)),
+        ]
+
     def _step(self, draw: Random, makers: tuple[Maker, ...]) -> Step:
         client = draw.randrange(CLIENTS)
-        if draw.randrange(60) == 0:
+        if draw.randrange(40) == 0:
             return Close(client)
         args, mode, short = draw.choice(makers)(draw)
         if args == (b"DBSIZE",) and makers[-1] in _SOON:

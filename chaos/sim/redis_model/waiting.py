@@ -53,7 +53,6 @@ class Waiting:
         self._deadlines: list[tuple[int, int, int, Wait]] = []
         self._blocked_ever = 0
         self._signalled: dict[tuple[int, bytes], None] = {}
-        self._serving = False
         self.count = 0
 
     def block(self, client: Client, wait: Wait) -> None:
@@ -85,16 +84,10 @@ class Waiting:
 
     def serve(self, keyspaces: list[Keyspace]) -> None:
         """Serve whoever waits for the lists that came into being, also those that serving makes."""
-        if self._serving:
-            return
-        self._serving = True
-        try:
-            while self._signalled:
-                for place in list(self._signalled):
-                    del self._signalled[place]
-                    self._serve_key(keyspaces[place[0]], place)
-        finally:
-            self._serving = False
+        while self._signalled:
+            for place in list(self._signalled):
+                del self._signalled[place]
+                self._serve_key(keyspaces[place[0]], place)
 
     def _serve_key(self, keyspace: Keyspace, place: tuple[int, bytes]) -> None:
         for wait in list(self._by_key.get(place, {}).values()):
