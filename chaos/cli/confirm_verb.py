@@ -13,9 +13,7 @@ import click
 @click.option(
     "--tries",
     type=click.IntRange(min=1),
-    default=10,
-    show_default=True,
-    help="How many runs at most; each disturbs for about six seconds.",
+    help="How many runs at most, of about six seconds each. [default: 10; fewer of a long failure]",
 )
 @click.option(
     "--python",

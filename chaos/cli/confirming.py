@@ -81,6 +81,8 @@ def _answer(done: Confirmed) -> list[str]:
     what = f"{found.promise} {found.kind} on {done.failure.variant}"
     tries = "1 try" if done.tries == 1 else f"{done.tries} tries"
     where = f"run directory: {terminal(str(done.result.folder))} (open report.html there)"
+    if done.sight is None and done.result.verdict.ended == "interrupted":
+        return [f"INTERRUPTED in try {done.tries}: {terminal(what)} was not seen so far", where]
     if done.sight is None:
         return [
             f"NOT CONFIRMED after {tries}: {terminal(what)} was not seen in the live world",

@@ -36,6 +36,7 @@ from chaos.soak import SoakResult, soak
 from chaos.variants import parse
 
 TRIES = 10
+ALL_US = 600 * SECOND_US  # about how long all tries of a long failure disturb together
 SAFETY_US = 6 * SECOND_US  # about how long a try disturbs
 COPIES = (1, 8, 4, 16)  # beside each other, try after try, and again from the start
 STEP_US = 9 * MILLISECOND_US  # between two copies of a round
@@ -84,17 +85,17 @@ def confirm(
     observer: Observer,
     report: Report,
     *,
-    tries: int = TRIES,
+    tries: int | None = None,
     runs_dir: Path = Path("runs"),
     python: Path | None = None,
 ) -> Confirmed:
-    """Play a failure live until it is seen, at most `tries` times.
+    """Play a failure live until it is seen, or until it has been tried often enough.
 
     Args:
         path: the failure file, or a run directory with one.
         observer: told how each run goes.
         report: given each run's result, to write its report files.
-        tries: how many runs at most.
+        tries: how many runs at most; none: `usual_tries`.
         runs_dir: where run directories are made.
         python: the interpreter of the application, or the one to build environments with.
 
@@ -104,12 +105,14 @@ def confirm(
     """
     failure = files.read(path)
     faults.check_world(failure.plan_of(), "live")
+    tries = tries or usual_tries(failure)
     last: Confirmed | None = None
-    for number in range(1, max(1, tries) + 1):
+    for number in range(1, tries + 1):
         acted = acted_out(failure, number)
         observer.note(
             f"try {number} of at most {tries}: {_counted(acted.rounds, 'round')} of "
-            f"{_counted(acted.copies, 'copy', 'copies')} at a time"
+            f"{_counted(acted.copies, 'copy', 'copies')} at a time, "
+            f"{acted.plan.duration_us / SECOND_US:.0f} s"
         )
         request = SoakRequest(
             plan=acted.plan,
@@ -126,6 +129,11 @@ def confirm(
             return last
     assert last is not None
     return last
+
+
+def usual_tries(failure: Failure) -> int:
+    """Ten tries of a short failure; fewer of one that takes minutes, ten of them together."""
+    return max(1, min(TRIES, ALL_US // acted_out(failure, 1).plan.duration_us))
 
 
 def _counted(count: int, one: str, many: str = "") -> str:
@@ -151,9 +159,13 @@ def _seen(failure: Failure, acted: Acted, tries: int, result: SoakResult) -> Con
 
 def acted_out(failure: Failure, number: int) -> Acted:
     """The plan and the script of try `number`, from 1. The same number, the same try."""
-    plan, script = failure.plan_of(), failure.script
+    plan, times = failure.plan_of(), cuts.times(failure.script)
     copies = COPIES[(number - 1) % len(COPIES)]
-    length_us = max(failure.finding.at_us, *cuts.times(script), 0) + copies * STEP_US
+    first_us = min(
+        times, default=0
+    )  # nothing happens before, and the fleet has other phases anyway
+    script = cuts.earlier(failure.script, first_us)
+    length_us = max(failure.finding.at_us, *times, 0) - first_us + copies * STEP_US
     period_us = length_us + MARGIN_US
     rounds = min(ROUNDS_MAX, -(-SAFETY_US // period_us))
     shift_us = (number - 1) // len(COPIES) * (STEP_US // 3)

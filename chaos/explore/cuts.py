@@ -246,18 +246,21 @@ def _lasting(candidate: Candidate) -> Candidate:
 
 def _from_zero(candidate: Candidate) -> Iterator[Candidate]:
     """The whole script earlier, so that its first step is at 0."""
-    script = candidate.script
-    first_us = min(times(script), default=0)
+    first_us = min(times(candidate.script), default=0)
     if first_us:
-        moved = {
-            "timed_enqueues": tuple(_earlier(one, first_us) for one in script.timed_enqueues),
-            "timed_injections": tuple(_earlier(one, first_us) for one in script.timed_injections),
-        }
-        yield with_script(candidate, **moved)
+        yield replace(candidate, script=earlier(candidate.script, first_us))
 
 
-def _earlier(one: Any, by_us: int) -> Any:
-    return msgspec.structs.replace(one, at_us=one.at_us - by_us)
+def earlier(script: FixedScript, by_us: int) -> FixedScript:
+    """The same script, everything of it earlier."""
+    return FixedScript(
+        tuple(
+            msgspec.structs.replace(one, at_us=one.at_us - by_us) for one in script.timed_enqueues
+        ),
+        tuple(
+            msgspec.structs.replace(one, at_us=one.at_us - by_us) for one in script.timed_injections
+        ),
+    )
 
 
 def _near(time_us: int) -> Iterator[int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +15,7 @@ from chaos.cli import replaying
 from chaos.cli.main import run
 from chaos.environments import Environment
 from chaos.errors import UsageError
-from chaos.event import ErrorRaised
+from chaos.event import ErrorRaised, HostBegan
 from chaos.explore import failure as files
 from chaos.explore.capture import Capture, Captured, capture
 from chaos.explore.process import Child
@@ -65,6 +66,12 @@ def test_no_place_of_this_machine_is_in_a_history(key_error: Captured) -> None:
     raised = [one for one in key_error.history if isinstance(one, ErrorRaised)]
     assert raised
     assert [one.traceback for one in raised if 'File "/' in one.traceback] == []
+
+
+def test_a_history_knows_the_minor_version_of_python_alone(key_error: Captured) -> None:
+    began = [one for one in key_error.history if isinstance(one, HostBegan)]
+    here = f"{sys.version_info.major}.{sys.version_info.minor}"
+    assert {one.python for one in began} == {here}
 
 
 def test_a_replay_in_another_process_is_the_same_run(key_error: Captured) -> None:

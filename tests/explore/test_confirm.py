@@ -11,7 +11,7 @@ import pytest
 from chaos.cli import confirming
 from chaos.cli.main import run
 from chaos.errors import ServerFailed, UsageError
-from chaos.explore.confirm import Confirmed, acted_out, confirm
+from chaos.explore.confirm import Confirmed, acted_out, confirm, usual_tries
 from chaos.explore.failure import Failure, as_data
 from chaos.explore.rerun import Sight
 from chaos.history import History
@@ -68,6 +68,22 @@ def test_the_first_try_plays_the_script_alone_round_after_round() -> None:
         500_000 + turn * period_us for turn in range(4)
     ]
     assert acted.plan.workers.concurrency == 8
+
+
+def test_a_script_that_begins_late_is_played_from_its_first_step() -> None:
+    late = FixedScript((enqueue(800_000_000, "key-1"),), (Injection(801_000_000, 0),))
+    found = msgspec.structs.replace(FAILURE.finding, at_us=802_000_000)
+    acted = acted_out(failing(script=late, finding=found), 1)
+    assert acted.script.timed_enqueues[0].at_us == 0
+    assert acted.script.timed_injections[0].at_us == 1_000_000
+    assert acted.plan.duration_us < 10_000_000
+
+
+def test_a_failure_that_takes_minutes_is_tried_less_often() -> None:
+    found = msgspec.structs.replace(FAILURE.finding, at_us=270_000_000)
+    assert usual_tries(failing()) == 10
+    assert usual_tries(failing(finding=found)) == 2
+    assert usual_tries(failing(finding=msgspec.structs.replace(found, at_us=9 * 270_000_000))) == 1
 
 
 def test_copies_come_later_and_later_against_the_faults_and_have_room_and_keys_of_their_own() -> (
@@ -159,6 +175,11 @@ def test_not_confirmed_is_unknown_not_refuted(capsys: pytest.CaptureFixture[str]
 )
 def test_what_ended_the_last_try_decides_the_exit_code(ended: str, failed: bool, code: int) -> None:
     assert confirming.exit_code(confirmed(None, ended, failed)) == code
+
+
+def test_an_interrupted_try_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    assert confirming.report(confirmed(None, "interrupted"), {"as_json": False}) == 130
+    assert capsys.readouterr().out.startswith("INTERRUPTED in try 10: no-internal-errors KeyError")
 
 
 def test_what_was_seen_is_confirmed_however_its_try_ended() -> None:
