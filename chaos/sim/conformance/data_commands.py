@@ -124,7 +124,8 @@ def expire(draw: Random) -> Made:
     if name in (b"EXPIREAT", b"PEXPIREAT"):
         words += (b"GT", b"LT")  # of two times from now, the later one may be equal or not
     options = some(draw, words, 2) if draw.randrange(3) == 0 else ()
-    return exact(name, draw.choice(KEYS), pick(draw, times, _NO_TIME + _PAST), *options)
+    past = _NO_TIME + _PAST if times in (_FAR_S, _FAR_MS) else _NO_TIME
+    return exact(name, draw.choice(KEYS), pick(draw, times, past), *options)
 
 
 def time_left(draw: Random) -> Made:

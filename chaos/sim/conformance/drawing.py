@@ -86,7 +86,7 @@ class Drawer:
         return tuple(steps)
 
     def _watched_change(self, draw: Random, makers: tuple[Maker, ...]) -> list[Step]:
-        """A transaction that runs only if what another client did in the meantime changed nothing."""
+        """A transaction that runs only if what another client did meanwhile changed nothing."""
         client, other = draw.sample(range(CLIENTS), 2)
         args, mode, short = draw.choice(makers + _CHANGES)(draw)
         return [

@@ -52,7 +52,7 @@ class Keyspace:
     def get(self, key: bytes) -> Value | None:
         """The value of a key, if it is there and its time has not come."""
         if key in self.expires and self.now_ms() > self.expires[key]:
-            self.drop(key)
+            self._end(key)
         return self.values.get(key)
 
     def string(self, key: bytes) -> bytes | None:
@@ -109,6 +109,11 @@ class Keyspace:
         if len(self.expires) > self.purge_at:
             self.purge()
 
+    def _end(self, key: bytes) -> None:
+        """A key's time has come: that is a change to whoever watches it."""
+        self.drop(key)
+        self.changed(key)
+
     def drop(self, key: bytes) -> Value | None:
         """Take a key away, silently; its value."""
         self.expires.pop(key, None)
@@ -141,7 +146,7 @@ class Keyspace:
         """Drop every key whose time has come."""
         now_ms = self.now_ms()
         for key in [key for key, when_ms in self.expires.items() if now_ms > when_ms]:
-            self.drop(key)
+            self._end(key)
         self.purge_at = max(PURGE_AT_LEAST, 2 * len(self.expires))
 
     def clear(self) -> None:

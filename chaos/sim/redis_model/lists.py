@@ -159,11 +159,12 @@ def ltrim(client: Client, args: Args) -> Reply:
     if items is None:
         return OK
     start, stop = between(start, stop, len(items))
-    kept = list(islice(items, start, stop))
-    items.clear()
-    items.extend(kept)
-    client.keys.drop_if_empty(args[1], items)
-    client.keys.changed(args[1])
+    if (start, stop) != (0, len(items)):
+        kept = list(islice(items, start, stop))
+        items.clear()
+        items.extend(kept)
+        client.keys.drop_if_empty(args[1], items)
+        client.keys.changed(args[1])
     return OK
 
 

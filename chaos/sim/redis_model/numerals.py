@@ -37,6 +37,7 @@ def integer(text: bytes, refusal: str = NOT_AN_INTEGER) -> int:
     return value
 
 
+@lru_cache(maxsize=4096)
 def double(text: bytes) -> float | None:
     """A double; None if the text is none, is NaN, or lies outside what a double can hold."""
     if not _FLOAT.fullmatch(text):

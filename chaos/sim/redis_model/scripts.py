@@ -69,12 +69,12 @@ class Scripts:
         if script is None:
             raise CommandError(NO_SUCH_SCRIPT)
         self._client.keys = caller.keys
-        host = _lua().host
-        outer, host.client = host.client, self._client
+        lua = _lua()
+        lua.host.client = self._client
         try:
-            ok, answer = _outcome(_lua().run(script, key_count, *args[1:]))
+            ok, answer = _outcome(lua.run(script, key_count, *args[1:]))
         finally:
-            host.client = outer
+            lua.host.client = None
         if not ok:
             raise CommandError(_text(answer))
         return _reply(answer)
@@ -205,11 +205,14 @@ def _reply_of_table(table: Any) -> Reply:
 
 def _to_lua(reply: Reply) -> Any:
     """What a script sees of a reply."""
-    if type(reply) is Status:
-        return _lua().single(b"ok", bytes(reply))
+    kind = type(reply)
+    if kind is int or kind is bytes:
+        return reply
     if reply is None:
         return False
-    if type(reply) is list:
+    if kind is Status:
+        return _lua().single(b"ok", bytes(reply))
+    if kind is list:
         items = [_to_lua(item) for item in reply]
         return _lua().list(*items) if len(items) < LIST_AT_ONCE_MAX else _lua().table_from(items)
     return reply

@@ -91,10 +91,11 @@ def _run(client: Client, transaction: Transaction) -> Reply:
 def watch(client: Client, args: Args) -> Reply:
     for key in args[1:]:
         keys = client.keys
+        was_there = keys.get(key) is not None
         watchers = keys.watchers.setdefault(key, {})
         if client.number not in watchers:
             watchers[client.number] = client
-            client.watched.append((keys, key, keys.get(key) is not None))
+            client.watched.append((keys, key, was_there))
     return OK
 
 

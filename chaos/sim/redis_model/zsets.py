@@ -7,7 +7,7 @@ import math
 from .client import Client
 from .command import DENY_OOM, FIRST, WRITE, Args, command
 from .lists import NOT_POSITIVE
-from .numerals import integer, score, written
+from .numerals import double, integer, score, written
 from .replies import SYNTAX, CommandError, Reply
 from .zset import SortedSet
 
@@ -39,6 +39,8 @@ def zadd(client: Client, args: Args) -> Reply:
 
 def _zadd_arguments(args: Args) -> tuple[dict[bytes, None], list[tuple[float, bytes]]]:
     """Options, and scores with members."""
+    if len(args) == 4 and (value := double(args[2])) is not None:
+        return {}, [(value, args[3])]
     options: dict[bytes, None] = {}
     place = 2
     while place < len(args) and args[place].upper() in _OPTIONS:

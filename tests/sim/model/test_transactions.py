@@ -58,11 +58,24 @@ def test_a_watched_key_that_ended_stops_the_transaction(driver: Driver) -> None:
     assert client.do("EXEC") is None
 
 
+def test_a_watched_key_that_ended_counts_whoever_saw_it_first(driver: Driver) -> None:
+    client, other = driver.client(), driver.client()
+    client.do("SET k v PX 5")
+    client.do("WATCH k")
+    driver.pass_ms(10)
+    assert other.do("GET k") is None
+    client.do("MULTI")
+    assert client.do("EXEC") is None
+
+
 def test_a_change_that_changes_nothing_does_not_count(driver: Driver) -> None:
     careful, other = driver.client(), driver.client()
     careful.do("WATCH k l")
     other.do("DEL k")
     other.do("LREM l 0 a")
+    other.do("RPUSH m a b")
+    careful.do("WATCH m")
+    other.do("LTRIM m 0 9")
     careful.do("MULTI")
     assert careful.do("EXEC") == []
 
