@@ -98,6 +98,17 @@ def layer_problems(source: str, module: str) -> list[str]:
     return problems
 
 
+def service_problems(source: str, module: str) -> list[str]:
+    """The service stands beside the command line, above all else; it knows no saq either."""
+    package = module.rpartition(".")[0]
+    names = [name.split(".") for name in imports(source, package)]
+    return [
+        f"{module} imports {'.'.join(parts)}: the service may not"
+        for parts in names
+        if parts[0] == "saq" or parts[:2] == ["chaos", "cli"]
+    ]
+
+
 def _part(module: str) -> str:
     """The part of `chaos` that a module, or a name in one, belongs to."""
     parts = module.split(".")
