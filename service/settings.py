@@ -130,6 +130,9 @@ class Settings(BaseSettings):
         plans_dir: a folder of further plans (*.yaml) beside those that ship.
         tokens_file: who may do what (`python -m service token` makes its lines). None: everybody
             on loopback is an administrator.
+        first_tokens: a folder for the very first tokens: if `tokens_file` is not there yet, it is
+            made with a random administrator and viewer, whose tokens are written to this folder's
+            `admin-token` and `viewer-token`. For containers, where nobody could make them before.
         variants: what requests may name.
         apps, redis, webhooks: the same, by the names that requests use.
         secure_cookies: the console is reached through TLS, so its cookie is for TLS alone.
@@ -146,6 +149,7 @@ class Settings(BaseSettings):
     data_dir: Path = Path("service-data")
     plans_dir: Path | None = None
     tokens_file: Path | None = None
+    first_tokens: Path | None = None
     variants: Words = DEFAULT_VARIANTS
     apps: dict[str, AllowedApp] = Field(default_factory=dict)
     redis: dict[str, AllowedRedis] = Field(default_factory=dict)
