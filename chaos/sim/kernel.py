@@ -131,11 +131,12 @@ class Kernel:
 
         A host that is paused then runs it later, one that is gone never does.
         """
-        owner = None if host is None else self.hosts[host].loop
-        timer = Timer(self, owner, max(time_us, self.time_us), callback, args, self._context)
-        if owner is not None:
-            timer.context = owner.host.context
-        heappush(self._heap, (timer.when_us, self._next_timer(), timer))
+        when_us = time_us if time_us > self.time_us else self.time_us
+        timer = Timer(callback, args, self._context, False, when_us, self)
+        if host is not None:
+            owner = self.hosts[host]
+            timer.owner, timer.context = owner.loop, owner.context
+        heappush(self._heap, (when_us, self._next_timer(), timer))
         return timer
 
     def add(self, timer: Timer) -> None:
