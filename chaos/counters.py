@@ -105,6 +105,22 @@ def is_time(name: str) -> bool:
     return name.startswith(("job_wait_p", "job_run_p"))
 
 
+def spoken(name: str, count: int = 2) -> str:
+    """A counter's name as words, in the number that fits: "slot collisions", "1 slot collision"."""
+    words = name.split("_")
+    if count == 1:
+        place = next((n for n, word in enumerate(words) if word.endswith("s")), None)
+        if place is not None:
+            word = words[place]
+            words[place] = f"{word[:-3]}y" if word.endswith("ies") else word[:-1]
+    return " ".join(words)
+
+
+def counted(count: int, name: str) -> str:
+    """`0 retries`, `1 retry`, `412 slot collisions`."""
+    return f"{count} {spoken(name, count)}"
+
+
 def values(timeline: Timeline) -> dict[str, float]:
     """Every counter of one variant up to now, in the order of `COUNTERS`. Safe from any thread."""
     with timeline.lock:

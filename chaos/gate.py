@@ -24,6 +24,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
+from chaos.counters import counted, spoken
 from chaos.errors import UsageError
 from chaos.plan import Plan
 from chaos.verdict import (
@@ -127,8 +128,8 @@ def _whole(base: VariantVerdict, candidate: VariantVerdict) -> Iterable[_Answer]
         yield from (
             _Answer(
                 Outcome.UNKNOWN,
-                f"{variant.variant}: only {exposure.count} {_spoken(exposure.exposure)}, and the "
-                f"plan wants {exposure.required}",
+                f"{variant.variant}: only {counted(exposure.count, exposure.exposure)}, and "
+                f"the plan wants {exposure.required}",
             )
             for exposure in _unmet(variant)
         )
@@ -180,9 +181,9 @@ def _compare(
         return _Comparison()
     if here.outcome is Outcome.UNKNOWN:
         return _said(Outcome.UNKNOWN, f"{name} is UNKNOWN: {here.reason}")
-    broken = f"{here.count} in {here.exposure} {_spoken(here.exposure_name)}"
+    broken = f"{here.count} in {counted(here.exposure, here.exposure_name)}"
     if there.outcome is Outcome.VALID:
-        held = f"on {base.variant} it held over {there.exposure} {_spoken(there.exposure_name)}"
+        held = f"on {base.variant} it held over {counted(there.exposure, there.exposure_name)}"
         return _said(Outcome.INVALID, f"{name} is broken ({broken}); {held}")
     if there.outcome is Outcome.UNKNOWN:
         return _said(
@@ -203,12 +204,12 @@ def _rates(
     name = f"{candidate.variant}: {here.promise}"
     if exposure <= 0 or base_exposure <= 0:
         nobody = candidate.variant if exposure <= 0 else base.variant
-        reason = f"{name} is broken on both, and {nobody} met no {_spoken(what)} to rate it by"
+        reason = f"{name} is broken on both, and {nobody} met no {spoken(what)} to rate it by"
         return _said(Outcome.UNKNOWN, reason)
     return _Comparison(
         p=rate_is_higher_p(here.count, exposure, there.count, base_exposure),
-        rates=f"{name} is broken {here.count} times in {exposure} {_spoken(what)}, "
-        f"on {base.variant} {there.count} times in {base_exposure}",
+        rates=f"{name} is broken {_times(here.count)} in {counted(exposure, what)}, "
+        f"on {base.variant} {_times(there.count)} in {base_exposure}",
     )
 
 
@@ -245,5 +246,5 @@ def _all_good(base: VariantVerdict, candidates: Sequence[VariantVerdict]) -> str
     return f"no promise and no threshold is worse than on {base.variant} on {names}"
 
 
-def _spoken(name: str) -> str:
-    return name.replace("_", " ")
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count} times"

@@ -19,7 +19,7 @@ from typing import NamedTuple
 from chaos import thresholds
 from chaos.checkers import by_name
 from chaos.checkers.checker import Checker
-from chaos.counters import KEY_ERROR, values
+from chaos.counters import KEY_ERROR, counted, spoken, values
 from chaos.event import CONTROLLER
 from chaos.history import History, concerns
 from chaos.plan import Plan
@@ -148,7 +148,7 @@ def _outcome(judgement: Judgement, exposure: str) -> tuple[Outcome, str]:
 
 def unmet(exposure: str) -> str:
     """The reason of a promise that nothing put at risk."""
-    return f"{_NEVER_MET}: no {_spoken(exposure)}"
+    return f"{_NEVER_MET}: no {spoken(exposure)}"
 
 
 def is_unmet(promise: PromiseVerdict) -> bool:
@@ -204,7 +204,7 @@ def reasons(
     for exposure in exposures:
         if not exposure.met:
             yield (
-                f"too little danger: {exposure.count} {_spoken(exposure.exposure)}, "
+                f"too little danger: {counted(exposure.count, exposure.exposure)}, "
                 f"and the plan wants {exposure.required}"
             )
     for limit in limits:
@@ -229,7 +229,3 @@ def kinds(counts: dict[str, int]) -> str:
     """`KeyError 30, AssertionError 7`, the most frequent first."""
     ranked = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     return ", ".join(f"{kind} {count}" for kind, count in ranked)
-
-
-def _spoken(name: str) -> str:
-    return name.replace("_", " ")

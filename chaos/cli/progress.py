@@ -16,9 +16,11 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Protocol, Self
 
 from chaos.cli import output
+from chaos.counters import spoken
 from chaos.reports.escape import terminal
-from chaos.reports.words import number, spoken
+from chaos.reports.words import number
 from chaos.request import Observer, VariantStatus
+from chaos.timeline import Timeline
 
 if TYPE_CHECKING:
     from rich.table import Table as RichTable
@@ -89,6 +91,9 @@ class Quiet:
 
     def note(self, text: str) -> None:
         """Not shown."""
+
+    def folded(self, timelines: tuple[Timeline, ...]) -> None:
+        """Not shown: a tick says it in short."""
 
 
 class Lines(Quiet):

@@ -1,71 +1,69 @@
 """report.html: one file that explains a run to somebody who was not there.
 
-Self-contained: no script, no picture, no font and no address of another machine; a content security
+    the answer and why · promises × variants · findings with their events · charts with fault
+    windows · what the answers are worth · thresholds · counters · versions · plan
+
+Self-contained: no script, no picture, no font, no address of another machine; a content security
 policy forbids them, so a report can be attached to a ticket and opened anywhere. It follows the
-reader's light or dark setting and prints. Everything that comes from the run is escaped.
+reader's light or dark setting and prints. Everything that comes from the run is escaped. It stays
+under a megabyte however long the run was: charts have so many steps, findings so much room.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from chaos.event import HostBegan
+from chaos.counters import COUNTERS, spoken
+from chaos.event import HostBegan, RunBegan
 from chaos.history import History
-from chaos.reports import words
+from chaos.reports import chart_page, report_findings, words
+from chaos.reports.chart_series import SLACK_US
 from chaos.reports.escape import html
-from chaos.verdict import Finding, Outcome, PromiseVerdict, VariantVerdict, Verdict
+from chaos.reports.report_style import STYLE
+from chaos.reports.story_model import Story
+from chaos.verdict import Outcome, PromiseVerdict, VariantVerdict, Verdict
 
-_STYLE = """
-:root { color-scheme: light dark; --line: #8884; --soft: #8881;
-  --VALID: #17803d; --UNKNOWN: #9a6700; --INVALID: #c0262d; }
-@media (prefers-color-scheme: dark) {
-  :root { --VALID: #4cc772; --UNKNOWN: #e3b341; --INVALID: #ff7b72; } }
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 72rem; margin: 2rem auto; padding: 0 1rem; }
-h1 { font-size: 1.6rem; border-left: .5rem solid currentColor; padding-left: .8rem; }
-h2 { font-size: 1.2rem; margin-top: 2.2rem; }
-table { border-collapse: collapse; width: 100%; display: block; overflow-x: auto; }
-th, td { text-align: left; padding: .3rem 1.6rem .3rem 0; border-bottom: 1px solid var(--line);
-  vertical-align: top; }
-td.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
-thead th { white-space: nowrap; }
-.story { font-size: 1.1rem; border-left: .25rem solid var(--INVALID); padding-left: .8rem; }
-.VALID { color: var(--VALID); } .UNKNOWN { color: var(--UNKNOWN); }
-.INVALID { color: var(--INVALID); }
-b.VALID, b.UNKNOWN, b.INVALID { white-space: nowrap; }
-pre { background: var(--soft); padding: .7rem; overflow-x: auto; font-size: .85rem;
-  white-space: pre-wrap; overflow-wrap: anywhere; }
-details { margin: .6rem 0; } .more { margin-left: 1rem; } summary { cursor: pointer; }
-.small { opacity: .75; font-size: .9rem; }
-@media (max-width: 42rem) { body { margin: 1rem auto; padding: 0 .6rem; } h1 { font-size: 1.3rem; }
-  th, td { padding-right: .7rem; font-size: .82rem; } .small { font-size: .78rem; }
-  thead th, b.VALID, b.UNKNOWN, b.INVALID { white-space: normal; } tbody th { min-width: 6rem; } }
-@media print { :root { --VALID: #000; --UNKNOWN: #000; --INVALID: #000; }
-  body { max-width: none; margin: 0; font-size: 11px; } h2, tr, pre { break-inside: avoid; } }
-"""
-_FINDINGS_SHOWN = 3
-_POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+_POLICY = (
+    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; "
+    "form-action 'none'"
+)
+_PLAN_MAX = 60_000
 
 
 def render(
-    verdict: Verdict, history: History | None = None, *, plan_yaml: str = "", story: str = ""
+    verdict: Verdict,
+    history: History | None = None,
+    *,
+    plan_yaml: str = "",
+    story: str = "",
+    told: Story | None = None,
+    slack_us: int = SLACK_US,
 ) -> str:
     """The page.
 
     Args:
-        history: where evidence and versions come from; without it findings name event numbers.
+        history: where charts, evidence and versions come from; without it findings name event
+            numbers.
         plan_yaml: the plan as it stands in the run directory.
         story: the file beside the page that tells its first finding, if there is one.
+        told: that story; the page has it in short.
+        slack_us: the plan's slack, by which the charts are folded as the verdict was.
     """
+    variants = verdict.variants
     body = "\n".join(
         (
-            *_head(verdict),
-            *_promises(verdict.variants),
-            *_findings(verdict.variants, history, story),
-            *_exposures(verdict.variants),
-            *_thresholds(verdict.variants),
-            *_counters(verdict.variants),
+            *_head(verdict, history),
+            "<main>",
+            *_promises(variants),
+            *report_findings.section(variants, history, told, story),
+            *chart_page.section(history, slack_us),
+            *_exposures(variants),
+            *_thresholds(variants),
+            *_counters(variants),
             *_versions(verdict, history),
             *_plan(plan_yaml),
+            "</main>",
+            *_foot(verdict),
         )
     )
     return (
@@ -73,29 +71,61 @@ def render(
         f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>{html(words.headline(verdict))} - {html(verdict.plan)}</title>\n"
-        f"<style>{_STYLE}</style>\n</head>\n<body>\n{body}\n</body>\n</html>\n"
+        f"<style>{STYLE}</style>\n</head>\n<body>\n{body}\n</body>\n</html>\n"
     )
 
 
-def _head(verdict: Verdict) -> Iterator[str]:
+def _head(verdict: Verdict, history: History | None) -> Iterator[str]:
     code = words.exit_code(verdict)
+    yield "<header>"
     yield f'<h1 class="{verdict.gate.outcome}">{html(words.headline(verdict))}</h1>'
-    yield (
-        f"<p>Plan <b>{html(verdict.plan)}</b> in the {html(verdict.world)} world, seed "
-        f"{verdict.seed}, run {html(verdict.run)}, {verdict.events} events. "
-        f"Exit code {code}: {words.EXIT_MEANINGS[code]}.</p>"
-    )
-    if verdict.gate.reasons:
-        reasons = "".join(f"<li>{html(reason)}</li>" for reason in verdict.gate.reasons)
-        yield f"<ul>{reasons}</ul>"
+    facts = [
+        ("plan", html(verdict.plan)),
+        ("world", html(verdict.world)),
+        ("seed", str(verdict.seed)),
+        ("run", html(verdict.run)),
+        ("began", html(_began(history))),
+        ("events", f"{verdict.events:,}"),
+        ("exit code", f"{code}: {words.EXIT_MEANINGS[code]}"),
+    ]
+    shown = "".join(f"<div><dt>{name}</dt><dd>{text}</dd></div>" for name, text in facts if text)
+    yield f'<dl class="facts">{shown}</dl>'
+    yield from _reasons(verdict)
     if verdict.repeat:
-        yield f"<p>Repeat it:</p><pre>{html(verdict.repeat, limit=10_000)}</pre>"
+        yield f'<p>Repeat it:</p><pre class="repeat">{html(verdict.repeat, limit=10_000)}</pre>'
+    yield "</header>"
+
+
+def _began(history: History | None) -> str:
+    first = history[0] if history else None
+    return first.wall if isinstance(first, RunBegan) else ""
+
+
+def _reasons(verdict: Verdict) -> Iterator[str]:
+    """Why the gate says so; each of the many "no worse" behind the line that sums them up."""
+    reasons = words.gate_reasons(verdict.gate)
+    if reasons:
+        yield f"<ul>{''.join(f'<li>{html(reason)}</li>' for reason in reasons)}</ul>"
+    if reasons != verdict.gate.reasons:
+        each = words.no_worse(verdict.gate)
+        items = "".join(f"<li>{html(reason)}</li>" for reason in each)
+        yield f"<details><summary>All {len(each)} comparisons</summary><ul>{items}</ul></details>"
+
+
+# --- tables ---------------------------------------------------------------------------------------
 
 
 def _table(head: Iterable[str], rows: Iterable[tuple[str, ...]]) -> str:
-    names = "".join(f'<th scope="col">{name}</th>' for name in head)
+    names = "".join(f'<th scope="col">{name}</th>' if name else "<td></td>" for name in head)
     lines = "\n".join(f'<tr><th scope="row">{row[0]}</th>{"".join(row[1:])}</tr>' for row in rows)
-    return f"<table><thead><tr>{names}</tr></thead><tbody>\n{lines}\n</tbody></table>"
+    return (
+        f'<div class="wide" tabindex="0"><table><thead><tr>{names}</tr></thead>'
+        f"<tbody>\n{lines}\n</tbody></table></div>"
+    )
+
+
+def _section(name: str, title: str) -> str:
+    return f'<section aria-labelledby="{name}"><h2 id="{name}">{title}</h2>'
 
 
 def _heading(variant: str) -> str:
@@ -104,40 +134,35 @@ def _heading(variant: str) -> str:
 
 
 def _promises(variants: tuple[VariantVerdict, ...]) -> Iterator[str]:
-    yield "<h2>Promises</h2>"
+    yield _section("promises", "Promises")
     rows = [("all in all", *(f"<td>{_badge(one.outcome)}</td>" for one in variants))]
     for name in words.promise_names(variants):
-        cells = (f"<td>{_promise(words.promise_of(one, name))}</td>" for one in variants)
+        cells = (f"<td>{_promise(one, at, name)}</td>" for at, one in enumerate(variants))
         rows.append((html(name), *cells))
     yield _table(("", *(_heading(one.variant) for one in variants)), rows)
+    yield "</section>"
 
 
 def _badge(outcome: Outcome, text: str = "") -> str:
     return f'<b class="{outcome}">{html(text or str(outcome))}</b>'
 
 
-def _promise(promise: PromiseVerdict | None) -> str:
+def _promise(variant: VariantVerdict, at: int, name: str) -> str:
+    promise = words.promise_of(variant, name)
     if promise is None:
         return "not judged"
-    said = promise.reason if promise.outcome is Outcome.UNKNOWN else words.kinds_sentence(promise)
-    small = f'<br><span class="small">{html(said)}</span>' if said else ""
-    return _badge(promise.outcome, words.cell(promise)) + small
+    badge = _badge(promise.outcome, words.cell(promise))
+    if promise.count:
+        place = variant.promises.index(promise)
+        badge = f'<a href="#{report_findings.anchor(at, place)}">{badge}</a>'
+    said = _because(promise)
+    return badge + (f'<span class="small">{html(said)}</span>' if said else "")
 
 
-def _counters(variants: tuple[VariantVerdict, ...]) -> Iterator[str]:
-    names = words.counter_names(variants)
-    firsts = [one.first_key_error_us for one in variants]
-    if not names and not any(first is not None for first in firsts):
-        return
-    yield "<h2>Counters</h2>"
-    rows: list[tuple[str, ...]] = []
-    for name in names:
-        shown = (words.counter(name, one.counters.get(name)) for one in variants)
-        rows.append((html(words.spoken(name)), *(_number(text) for text in shown)))
-    if any(first is not None for first in firsts):
-        shown = ("-" if first is None else words.seconds(first) for first in firsts)
-        rows.append(("first KeyError after", *(_number(text) for text in shown)))
-    yield _table(("", *(_heading(one.variant) for one in variants)), rows)
+def _because(promise: PromiseVerdict) -> str:
+    if promise.outcome is Outcome.UNKNOWN:
+        return promise.reason
+    return words.kinds_sentence(promise)
 
 
 def _number(text: str) -> str:
@@ -145,16 +170,35 @@ def _number(text: str) -> str:
 
 
 def _exposures(variants: tuple[VariantVerdict, ...]) -> Iterator[str]:
-    yield "<h2>How much these answers are worth</h2>"
+    """Per promise and variant: in how many chances how many failures, and the bound on the rate."""
+    if not any(one.promises or one.exposures for one in variants):
+        return
+    yield _section("worth", "What these answers are worth")
     yield (
-        "<p>A promise that was never put at risk is not proved. For each: how often the danger was "
-        "met, and how high the true rate of failures can still be (95 %).</p>"
+        "<p>A promise that was never put at risk is not proved. For each: how often it was broken, "
+        "how often the danger was met, and how high the true rate can still be (95 %).</p>"
     )
-    for one in variants:
-        lines = [f"{each.promise}: {words.rate_sentence(each)}" for each in one.promises]
-        lines += [words.exposure_sentence(each) for each in one.exposures]
-        items = "".join(f"<li>{html(line)}</li>" for line in lines)
-        yield f"<h3>{html(one.variant)}</h3><ul>{items}</ul>"
+    rows = [
+        (html(name), *(f"<td>{_rate(words.promise_of(one, name))}</td>" for one in variants))
+        for name in words.promise_names(variants)
+    ]
+    for name in dict.fromkeys(each.exposure for one in variants for each in one.exposures):
+        cells = (f"<td>{_met(one, name)}</td>" for one in variants)
+        rows.append((html(f"{spoken(name)} met"), *cells))
+    yield _table(("", *(_heading(one.variant) for one in variants)), rows)
+    yield "</section>"
+
+
+def _rate(promise: PromiseVerdict | None) -> str:
+    return "not judged" if promise is None else html(words.rate_sentence(promise))
+
+
+def _met(variant: VariantVerdict, name: str) -> str:
+    for each in variant.exposures:
+        if each.exposure == name:
+            said = html(words.exposure_sentence(each))
+            return said if each.met else f'<b class="UNKNOWN">{said}</b>'
+    return "-"
 
 
 def _thresholds(variants: tuple[VariantVerdict, ...]) -> Iterator[str]:
@@ -165,57 +209,40 @@ def _thresholds(variants: tuple[VariantVerdict, ...]) -> Iterator[str]:
         for each in one.thresholds
     )
     if items:
-        yield f"<h2>Thresholds</h2><ul>{items}</ul>"
+        yield f"{_section('thresholds', 'Thresholds')}<ul>{items}</ul></section>"
 
 
-def _findings(
-    variants: tuple[VariantVerdict, ...], history: History | None, story: str
-) -> Iterator[str]:
-    broken = [(one, each) for one in variants for each in one.promises if each.count]
-    yield "<h2>Findings</h2>"
-    if not broken:
-        yield "<p>None.</p>"
-    elif story:
-        yield (
-            '<p class="story">How that happens, step by step and with a picture: '
-            f'<a href="{html(story)}">{html(story)}</a></p>'
-        )
-    for one, promise in broken:
-        kinds = words.kinds_sentence(promise)
-        yield f"<h3>{html(one.variant)}: {html(promise.promise)}, {promise.count}×</h3>"
-        yield f"<p>{html(kinds)}</p>" if kinds else ""
-        if len(promise.findings) < promise.count:
-            yield f'<p class="small">The first {len(promise.findings)} of {promise.count}.</p>'
-        yield from _first_and_rest(promise, history)
+def _counters(variants: tuple[VariantVerdict, ...]) -> Iterator[str]:
+    names = words.counter_names(variants)
+    firsts = [one.first_key_error_us for one in variants]
+    if not names and not any(first is not None for first in firsts):
+        return
+    yield _section("counters", "Counters")
+    rows: list[tuple[str, ...]] = []
+    for name in names:
+        shown = (words.counter(name, one.counters.get(name)) for one in variants)
+        rows.append((_named(name), *(_number(text) for text in shown)))
+    if any(first is not None for first in firsts):
+        shown = ("-" if first is None else words.seconds(first) for first in firsts)
+        rows.append(("first KeyError after", *(_number(text) for text in shown)))
+    yield _table(("", *(_heading(one.variant) for one in variants)), rows)
+    yield "</section>"
 
 
-def _first_and_rest(promise: PromiseVerdict, history: History | None) -> Iterator[str]:
-    """The first few findings, the very first one opened; the others behind one line."""
-    shown, rest = promise.findings[:_FINDINGS_SHOWN], promise.findings[_FINDINGS_SHOWN:]
-    for place, finding in enumerate(shown):
-        yield _finding(finding, history, opened=place == 0)
-    if rest:
-        yield f'<details class="more"><summary>{len(rest)} more</summary>'
-        yield from (_finding(finding, history, opened=False) for finding in rest)
-        yield "</details>"
+def _named(counter: str) -> str:
+    """A counter's name; what it counts stands in its tooltip."""
+    what = COUNTERS.get(counter, "")
+    return f'<span title="{html(what)}">{html(spoken(counter))}</span>'
 
 
-def _finding(finding: Finding, history: History | None, *, opened: bool) -> str:
-    lines = "\n".join(html(line) for line in words.evidence(finding, history))
-    return (
-        f"<details{' open' if opened else ''}><summary>{html(finding.message)}</summary>"
-        f"<pre>{lines}</pre></details>"
-    )
+# --- what ran -------------------------------------------------------------------------------------
 
 
 def _versions(verdict: Verdict, history: History | None) -> Iterator[str]:
-    yield "<h2>What ran</h2>"
+    yield _section("ran", "What ran")
     rows = [(html(one.variant), f"<td>{html(_ran(one, history))}</td>") for one in verdict.variants]
     yield _table(("variant", "versions"), rows)
-    yield (
-        f'<p class="small">saq-chaos {html(verdict.version)}; history of {verdict.events} events, '
-        f"SHA-256 {html(verdict.history_digest)}</p>"
-    )
+    yield "</section>"
 
 
 def _ran(variant: VariantVerdict, history: History | None) -> str:
@@ -227,7 +254,19 @@ def _ran(variant: VariantVerdict, history: History | None) -> str:
 
 
 def _plan(plan_yaml: str) -> Iterator[str]:
-    if plan_yaml:
-        yield "<h2>Plan</h2>"
-        text = "\n".join(html(line) for line in plan_yaml.splitlines())
-        yield f"<details><summary>the whole plan</summary><pre>{text}</pre></details>"
+    if not plan_yaml:
+        return
+    yield _section("plan", "Plan")
+    shown = plan_yaml[:_PLAN_MAX]
+    text = "\n".join(html(line) for line in shown.splitlines())
+    if len(shown) < len(plan_yaml):
+        text += f"\n… {len(plan_yaml) - len(shown):,} more characters: see plan.yaml"
+    yield f"<details><summary>The whole plan</summary><pre>{text}</pre></details></section>"
+
+
+def _foot(verdict: Verdict) -> Iterator[str]:
+    yield (
+        f'<footer><p class="small">saq-chaos {html(verdict.version)}; history of '
+        f"{verdict.events:,} events, SHA-256 <code>{html(verdict.history_digest)}</code></p>"
+        "</footer>"
+    )

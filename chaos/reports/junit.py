@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from xml.etree import ElementTree
 
+from chaos.counters import spoken
 from chaos.history import History
 from chaos.reports import words
 from chaos.reports.escape import xml
@@ -38,7 +39,7 @@ def _variant(verdict: Verdict, variant: VariantVerdict, history: History | None)
         _promise(suite, verdict, variant, promise, history)
     for exposure in variant.exposures:
         if exposure.required:
-            case = _case(suite, variant.variant, f"exposure: {words.spoken(exposure.exposure)}")
+            case = _case(suite, variant.variant, f"exposure: {spoken(exposure.exposure)}")
             if not exposure.met:
                 _mark(case, "skipped", f"UNKNOWN: {words.exposure_sentence(exposure)}")
     for threshold in variant.thresholds:

@@ -15,6 +15,7 @@ import shlex
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+from chaos.counters import spoken
 from chaos.history import History
 from chaos.reports import words
 from chaos.reports.escape import terminal
@@ -128,7 +129,7 @@ def _rows(variants: Sequence[VariantVerdict]) -> list[Row]:
         for name in words.promise_names(variants)
     ]
     counters: list[Row] = [
-        (words.spoken(name), tuple(_counter_cell(one, name) for one in variants))
+        (spoken(name), tuple(_counter_cell(one, name) for one in variants))
         for name in words.counter_names(variants)
         if name in _COUNTERS
     ]
@@ -218,7 +219,7 @@ def _broken(
 def _foot(verdict: Verdict, run_dir: Path | None) -> Iterator[str]:
     code = words.exit_code(verdict)
     yield words.headline(verdict)
-    for reason in verdict.gate.reasons:
+    for reason in words.gate_reasons(verdict.gate):
         yield f"  - {terminal(reason)}"
     yield f"exit code {code}: {words.EXIT_MEANINGS[code]}"
     if run_dir is not None:

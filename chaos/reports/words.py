@@ -7,11 +7,12 @@ same verdict. "0 failures" is never said without its exposures and the 95 % boun
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable
 
 import msgspec
 
-from chaos.counters import is_time
+from chaos.counters import counted, is_time, spoken
 from chaos.event import Event
 from chaos.gate import EXIT_CODES
 from chaos.history import History
@@ -73,9 +74,46 @@ def _gate_answer(gate: GateVerdict) -> str:
     return f"the {gate.gate} gate{against} {answers[gate.outcome]}"
 
 
-def spoken(name: str) -> str:
-    """A counter's name as words: `slot_collisions` is "slot collisions"."""
-    return name.replace("_", " ")
+def many(count: int, noun: str) -> str:
+    """`1 event`, `2 events`, `1,204 events`."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+NO_WORSE = ": no worse (p = "  # how the gate words a defect that the baseline has as often
+
+
+def no_worse(gate: GateVerdict) -> tuple[str, ...]:
+    """The gate's reasons that are none: what is broken here as on the baseline."""
+    return tuple(reason for reason in gate.reasons if NO_WORSE in reason)
+
+
+def gate_reasons(gate: GateVerdict) -> tuple[str, ...]:
+    """What decided, one sentence each; the many "no worse" are one sentence, in their place."""
+    found = no_worse(gate)
+    if len(found) < 2:
+        return gate.reasons
+    reasons: list[str] = []
+    for reason in gate.reasons:
+        if NO_WORSE not in reason:
+            reasons.append(reason)
+        elif reason == found[0]:
+            reasons.append(_all_no_worse(found))
+    return tuple(reasons)
+
+
+def _all_no_worse(found: tuple[str, ...]) -> str:
+    tested = [(_p_value(reason), reason) for reason in found]
+    p, reason = min(tested, key=lambda pair: pair[0])
+    which = re.split(r" (?:is|was) broken", reason)[0]
+    return (
+        f"no worse on {len(found)} comparisons of what is broken on both; "
+        f"smallest p {p:.2g} ({which}); verdict.json has each"
+    )
+
+
+def _p_value(reason: str) -> float:
+    found = re.search(r"([\d.e+-]+)\)$", reason)
+    return float(found[1]) if found is not None else 1.0
 
 
 def percent(rate: float) -> str:
@@ -104,17 +142,17 @@ def number(value: float) -> str:
 
 def rate_sentence(promise: PromiseVerdict) -> str:
     """`0 in 412 slot collisions: at most 0.73 % (95 %)`; says so when nothing was at risk."""
-    exposures = spoken(promise.exposure_name or "exposures")
+    name = promise.exposure_name or "exposures"
     if promise.exposure <= 0:
-        return f"{promise.count} found; no {exposures} were met, so no rate can be given"
-    start = f"{promise.count} in {promise.exposure} {exposures}: "
+        return f"{promise.count} found; no {spoken(name)} were met, so no rate can be given"
+    start = f"{promise.count} in {counted(promise.exposure, name)}: "
     measured = f"{percent(promise.count / promise.exposure)}, " if promise.count else ""
     return f"{start}{measured}at most {percent(promise.rate_bound)} (95 %)"
 
 
 def exposure_sentence(exposure: ExposureVerdict) -> str:
     """How often a danger was met, and whether that is as often as the plan wants."""
-    said = f"{exposure.count} {spoken(exposure.exposure)}"
+    said = counted(exposure.count, exposure.exposure)
     if not exposure.required:
         return said
     if exposure.met:
@@ -179,20 +217,25 @@ def evidence(finding: Finding, history: History | None, limit: int = 12) -> tupl
     known = [n for n in sorted(finding.events) if 0 < n <= len(history)]
     lines = [event_line(history[n - 1]) for n in known[:limit]]
     rest = len(finding.events) - len(lines)
-    return (*lines, f"… and {rest} more events") if rest else tuple(lines)
+    return (*lines, f"… and {many(rest, 'more event')}") if rest else tuple(lines)
 
 
 def event_line(event: Event) -> str:
     """`#17 at 1.204 s stock@0.26.3/worker-1.1 slot-missed job=k1 attempt=…`, in one line."""
+    tag = type(event).__struct_config__.tag
+    start = f"#{event.n} at {seconds(event.t_us)} {terminal(event.host)} {tag}"
+    return " ".join(filter(None, (start, event_fields(event))))
+
+
+def event_fields(event: Event) -> str:
+    """`job=k1 attempt=#3`: what an event says beside its number, time, host and kind."""
     fields = msgspec.structs.asdict(event)
     defaults = {field.name: field.default for field in msgspec.structs.fields(type(event))}
-    told = (
+    return " ".join(
         f"{name}={_short(event, value)}"
         for name, value in fields.items()
         if name not in _HIDDEN_FIELDS and value != defaults[name]
     )
-    tag = type(event).__struct_config__.tag
-    return " ".join((f"#{event.n} at {seconds(event.t_us)} {terminal(event.host)} {tag}", *told))
 
 
 def _short(event: Event, value: object) -> str:

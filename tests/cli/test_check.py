@@ -176,6 +176,7 @@ def test_write_leaves_the_reports_of_a_crashed_run(tmp_path: Path) -> None:
         "junit.xml",
         "plan.yaml",
         "report.html",
+        "summary.md",
         "verdict.json",
     ]
     assert run(["check", str(folder / "history.jsonl")]) == 0

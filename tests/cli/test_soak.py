@@ -111,6 +111,7 @@ def test_a_soak_ends_with_a_verdict_on_stdout_and_its_whole_directory(
         "metrics.prom",
         "plan.yaml",
         "report.html",
+        "summary.md",
         "verdict.json",
     ]
     _judged_again_it_is_the_same(run)

@@ -103,7 +103,7 @@ def test_without_a_finding_there_is_no_story_and_no_stale_one(tmp_path: Path) ->
     assert (tmp_path / "story.html").is_file()
     files.write(tmp_path, verdict(), history.history())
     assert sorted(path.name for path in tmp_path.iterdir()) == [
-        "junit.xml", "report.html", "verdict.json",
+        "junit.xml", "report.html", "summary.md", "verdict.json",
     ]  # fmt: skip
     assert "story.html" not in (tmp_path / "report.html").read_text("utf-8")
     files.write(tmp_path, verdict(broken), None)

@@ -87,11 +87,13 @@ def test_the_page_holds_verdict_bounds_evidence_versions_plan_and_repeat_command
         "PASSED: the baseline gate against stock@0.26.3 passed",
         "guarded@0.26.3: no promise is worse",
         "0 in 412 slot collisions: at most 0.73 % (95 %)",
-        "#5 at 1.401 s stock@0.26.3/worker-1.1 slot-missed job=k1 attempt=#2",
+        '<tr><td>5</td><td>1.401 s</td><td title="stock@0.26.3/worker-1.1">worker 1</td>'
+        "<td>slot-missed</td><td>Attempt 2 finds no context in the slot"
+        "<code>job=k1 attempt=#2</code></td></tr>",
         "saq 0.26.3, redis-py 6.4.0, Python 3.11.7, valkey 9.1.0",
         "plan: same-key\nseed: 1",
         "saq-chaos soak runs/r1/plan.yaml",
-        "The first 1 of 37.",
+        "The first 1 of 37; 1 is kept in verdict.json.",
     ):
         assert text in page
 
@@ -101,9 +103,10 @@ def test_the_page_needs_nothing_from_elsewhere_and_runs_nothing() -> None:
     tags = Tags(page)
     assert not tags.open
     assert not {"script", "img", "link", "iframe", "object"} & set(tags.names)
-    assert not [name for name, _ in tags.attributes if name in ("src", "href", "onclick")]
+    links = [value for name, value in tags.attributes if name in ("src", "href", "onclick")]
+    assert set(links) == {"#finding-0-0", "#shade-0"}
     assert "url(" not in page
-    assert "default-src 'none'; style-src 'unsafe-inline'" in page
+    assert "default-src 'none'; style-src 'unsafe-inline'; img-src data:;" in page
     assert "@media print" in page
     assert "prefers-color-scheme: dark" in page
 
