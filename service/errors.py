@@ -5,6 +5,7 @@
     ├── Unauthenticated   401   nobody we know
     ├── Forbidden         403   somebody we know, who may not do this
     ├── NotFound          404   there is nothing of that name
+    ├── MethodNotAllowed  405   the path is there, and does not know this method
     ├── Conflict          409   it is there, but not in a state that allows this
     ├── TooLarge          413   more than a limit of the settings
     ├── NotAllowed        422   the server's operator has not listed what the request names
@@ -67,6 +68,12 @@ class NotFound(ServiceError):
     """Nothing has that name."""
 
     status, kind, title = 404, "not-found", "There is no such thing"
+
+
+class MethodNotAllowed(ServiceError):
+    """The path is there, and does not know this method."""
+
+    status, kind, title = 405, "method-not-allowed", "That method is not for this path"
 
 
 class Conflict(ServiceError):

@@ -1,0 +1,32 @@
+"""/healthz, /readyz and /metrics: for those who watch over the service.
+
+`/healthz` says that the process answers, `/readyz` that runs can be made; both are open, since a
+probe has no token. They say nothing that a stranger may not know.
+"""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Request, Response
+
+from chaos.version import VERSION
+from service.api.problems import answers
+from service.api.shapes import Health, Readiness
+from service.api.state import RunsOf
+from service.errors import Unavailable
+
+router = APIRouter(tags=["health"])
+
+
+@router.get("/healthz", operation_id="health", responses=answers())
+async def healthz() -> Health:
+    """The process is alive."""
+    return Health(status="ok", version=VERSION)
+
+
+@router.get("/readyz", operation_id="ready", responses=answers(Unavailable))
+async def readyz(runs: RunsOf) -> Readiness:
+    """Runs can be made now. A locked service is ready: it does what it is asked."""
+    reason = runs.ready()
+    if reason:
+        raise Unavailable(reason, retry_after_s=5)
+    return Readiness(status="ready")

@@ -1,0 +1,38 @@
+"""What routes are given by the app: settings, runs, the catalogue, the audit log.
+
+The app puts its parts into `app.state` when it is made and when it starts; a route names what it
+needs as an argument of one of these types.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import Depends, Request
+
+from service.api.catalogue import Catalogue
+from service.errors import Unavailable
+from service.ports import Runs
+from service.settings import Settings
+
+
+def _settings(request: Request) -> Settings:
+    found: Settings = request.app.state.settings
+    return found
+
+
+def _runs(request: Request) -> Runs:
+    found: Runs | None = request.app.state.runs
+    if found is None:
+        raise Unavailable("the service is starting or ending", retry_after_s=2)
+    return found
+
+
+def _catalogue(request: Request) -> Catalogue:
+    found: Catalogue = request.app.state.catalogue
+    return found
+
+
+SettingsOf = Annotated[Settings, Depends(_settings)]
+RunsOf = Annotated[Runs, Depends(_runs)]
+CatalogueOf = Annotated[Catalogue, Depends(_catalogue)]
