@@ -4,7 +4,9 @@
 ARG BASE_IMAGE=python:3.11.14-slim-bookworm
 
 FROM ${BASE_IMAGE} AS build
-ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1 SAQCHAOS_CACHE=/opt/saq-chaos/cache
+# A company's own certificate authority in the base image counts for uv as it does for pip.
+ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1 UV_SYSTEM_CERTS=1 UV_NO_CACHE=1 \
+    SAQCHAOS_CACHE=/opt/saq-chaos/cache
 WORKDIR /src
 COPY requirements/image.txt requirements/
 RUN python3 -m venv /opt/saq-chaos \
