@@ -128,13 +128,12 @@ class SimConnection(AbstractConnection):
         if words is None:
             name = first.encode() if isinstance(first, str) else bytes(first)
             words = _WORDS[first] = tuple(name.split())
-        return [words + tuple([self._packed(arg) for arg in args[1:]])]
-
-    def _packed(self, arg: Any) -> bytes:
-        if type(arg) is bytes:
-            return arg
-        encoded = self.encoder.encode(arg)  # type: ignore[no-untyped-call]
-        return encoded if type(encoded) is bytes else bytes(encoded)
+        encode = self.encoder.encode
+        packed = list(words)
+        for arg in args[1:]:
+            encoded = arg if type(arg) is bytes else encode(arg)  # type: ignore[no-untyped-call]
+            packed.append(encoded if type(encoded) is bytes else bytes(encoded))
+        return [tuple(packed)]
 
     def pack_commands(self, commands: Iterable[Iterable[Any]]) -> list[Any]:
         """Several commands, to be sent in one piece."""
@@ -142,8 +141,11 @@ class SimConnection(AbstractConnection):
 
     async def _connect(self) -> None:
         link = self.network.open(self.sim_host)
-        async with asyncio.timeout(self.socket_connect_timeout):
+        if self.socket_connect_timeout is None:
             await link.connect()
+        else:
+            async with asyncio.timeout(self.socket_connect_timeout):
+                await link.connect()
         self._reader = link
         self._writer = _Writer(link)
 

@@ -16,13 +16,13 @@ from __future__ import annotations
 import asyncio
 import errno
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol, TypeAlias
 
 Args: TypeAlias = tuple[bytes, ...]
 ADDRESS = ("127.0.0.1", 6379)  # of the server, as asyncio's error messages name it
 Held: TypeAlias = tuple[
-    tuple[str | int, ...], tuple[str, ...], Callable[..., None], tuple[Any, ...]
+    tuple[str | int, ...], Sequence[str], Callable[..., None], tuple[Any, ...]
 ]
 Reply: TypeAlias = Any  # bytes, int, None, a redis-py exception, or a list of these
 
@@ -184,7 +184,7 @@ class Link:
     def receive(self, replies: list[Reply]) -> None:
         """Replies arrive."""
         if not (self.broken or self._closing or self._gone):
-            self._inbox.extend(replies)
+            self._inbox += replies
             self._wake()
 
     def ended(self) -> None:

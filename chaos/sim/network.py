@@ -36,10 +36,13 @@ _REPLACE = (Outcome.CUT, Outcome.REFUSE)
 
 
 class Kernel(Protocol):
-    """Virtual time, and callbacks in it."""
+    """Virtual time, and callbacks in it.
 
-    def now_us(self) -> int:
-        """The virtual time."""
+    Attributes:
+        time_us: the virtual time.
+    """
+
+    time_us: int
 
     def call_at(
         self, time_us: int, host: str | None, callback: Callable[..., Any], *args: Any
@@ -187,7 +190,8 @@ class Network:
     def request(self, link: Link, commands: list[Args]) -> None:
         """Send commands, in one piece."""
         names = tuple(args[0].decode().upper() for args in commands) if self._ruled else ()
-        name = self._next_request(link)
+        link.sent += 1
+        name = (link.name, link.sent, "request")
         self._send(link, name, names, self._arrive_commands, (link, commands))
 
     def hang_up(self, link: Link) -> None:
@@ -203,12 +207,12 @@ class Network:
         self,
         link: Link,
         name: Name,
-        names: tuple[str, ...],
+        names: Sequence[str],
         arrive: Callable[..., None],
         args: tuple[Any, ...],
     ) -> None:
         """Decide what becomes of a request, and let it arrive with its fates."""
-        at_us = self._kernel.now_us() + self._tape.draw_latency_us(name)
+        at_us = self._kernel.time_us + self._tape.draw_latency_us(name)
         fates: tuple[Fate, ...] = ()
         if self._ruled or link.held_requests:
             fates = self._decide(self._rules.on_request, link, name, names)
@@ -216,7 +220,8 @@ class Network:
                 link.held_requests.append((name, names, arrive, args))
                 return
             at_us += _delay_us(fates)
-        link.sent_us = max(link.sent_us, at_us)
+        if at_us > link.sent_us:
+            link.sent_us = at_us
         self._kernel.call_at(link.sent_us, None, arrive, *args, fates)
 
     # --- at the server ----------------------------------------------------------------------------
@@ -241,22 +246,19 @@ class Network:
         if link.broken or not link.client:
             return
         for place, args in enumerate(commands):
-            fate = fates[place] if fates else None
-            if fate is not None and fate.outcome in _REPLACE:
+            if fates and fates[place].outcome in _REPLACE:
                 self._break(link)
                 break
-            self._execute(link, args, fate)
+            if args[0] in _SUBSCRIBES:
+                link.subscribed = True
+            if not link.subscribed:
+                link.asked.append(args[0])
+            if fates and fates[place].outcome is Outcome.ERROR:
+                link.standing_in = as_exception(fates[place].error)
+                self._model.execute(link.client, _WRONG)
+            else:
+                self._model.execute(link.client, args)
         self._after_a_step()
-
-    def _execute(self, link: Link, args: Args, fate: Fate | None) -> None:
-        if args[0] in _SUBSCRIBES:
-            link.subscribed = True
-        if not link.subscribed:
-            link.asked.append(args[0])
-        if fate is not None and fate.outcome is Outcome.ERROR:
-            link.standing_in = as_exception(fate.error)
-            args = _WRONG
-        self._model.execute(link.client, args)
 
     def _arrive_close(self, link: Link, _: Sequence[Fate] = ()) -> None:
         """The server learns that a connection is gone."""
@@ -309,10 +311,11 @@ class Network:
     def _flush(self, link: Link) -> None:
         replies, link.outbox = link.outbox, []
         asked = link.asked
-        answered = [asked.popleft() if asked else b"" for _ in replies]
-        names: tuple[str, ...] = ()
-        if self._ruled:
-            names = tuple(name.decode().upper() if name else PUSH for name in answered)
+        names: list[str] = []
+        for _ in replies:
+            name = asked.popleft() if asked else b""
+            if self._ruled:
+                names.append(name.decode().upper() if name else PUSH)
         self._answer(link, self._next_reply(link), names, link.receive, (replies,))
 
     def _next_reply(self, link: Link) -> Name:
@@ -323,14 +326,14 @@ class Network:
         self,
         link: Link,
         name: Name,
-        names: tuple[str, ...],
+        names: Sequence[str],
         arrive: Callable[..., None],
         args: tuple[Any, ...],
     ) -> None:
         """Decide what becomes of what the server sends, and let it arrive."""
         if link.broken or link.abandoned:
             return
-        at_us = self._kernel.now_us() + self._tape.draw_latency_us(name)
+        at_us = self._kernel.time_us + self._tape.draw_latency_us(name)
         if self._ruled or link.held_replies:
             fates = self._decide(self._rules.on_reply, link, name, names)
             if link.held_replies or _is_held(fates):
@@ -340,7 +343,8 @@ class Network:
                 self._break(link)
                 return
             at_us += _delay_us(fates)
-        link.answered_us = max(link.answered_us, at_us)
+        if at_us > link.answered_us:
+            link.answered_us = at_us
         self._kernel.call_at(link.answered_us, None, arrive, *args)
 
     # --- both ways --------------------------------------------------------------------------------
@@ -352,7 +356,7 @@ class Network:
         link.broken = True
         link.held_requests.clear()
         link.held_replies.clear()
-        now_us = self._kernel.now_us()
+        now_us = self._kernel.time_us
         for end, learn in (("client", link.reset), ("server", self._arrive_close)):
             at_us = now_us + self._tape.draw_latency_us((link.name, "cut", end))
             args = (link,) if end == "server" else ()

@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import functools
 import gc
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from chaos.clock import SECOND_US
 from chaos.errors import WorldError
-from chaos.event import CONTROLLER
+from chaos.event import CONTROLLER, Event, ProcessEnded, UpkeepEnded
 from chaos.faults import check_world
 from chaos.history import History
 from chaos.plan import Plan, RedisRestartFault
@@ -43,6 +43,7 @@ LIMIT = "limit"  # a limit of the plan or of the simulator ended it
 FAILED = "failed"  # the world failed: a fault did not heal, a host did not come up
 LIVELOCK = "livelock"  # many steps, and no virtual time passed
 DEADLOCK = "deadlock"  # the conductor waits, and nobody has anything to do any more
+FIRST_FAILURE = "first-failure"  # what it was to show was seen (`SimRequest.enough`)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,6 +76,8 @@ class SimRequest:
         keep_tape: whether the decisions of a drawn tape are wanted; else they are only counted.
         limits: what ends a run that would not end by itself.
         app: `module:settings` of a user's application, importable here.
+        enough: asked each time when an attempt's `process()` or an upkeep task ended; once it says
+            yes, the run has shown what it was to show and ends there, without its drain.
     """
 
     plan: Plan
@@ -86,6 +89,7 @@ class SimRequest:
     keep_tape: bool = True
     limits: SimLimits = field(default_factory=SimLimits)
     app: str | None = None
+    enough: Callable[[Timeline], bool] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,7 +104,7 @@ class SimResult:
         tape: those tape entries, by name.
         steps: callbacks that ran.
         virtual_us: virtual time that passed.
-        ended: finished, limit, failed, livelock or deadlock.
+        ended: finished, limit, failed, livelock, deadlock or first-failure.
         reason: why, unless it finished.
         stacks: where every task of every host stood, after a livelock or a deadlock.
     """
@@ -168,6 +172,9 @@ class _Run:
         )
         self.timeline = Timeline(request.variant, self.plan.slack_us)
         self.log = Log(self.kernel, self.timeline, self.plan.limits.events, taker)
+        if request.enough is not None:
+            for kind in (ProcessEnded, UpkeepEnded):
+                self.log.listeners[kind] = self._is_enough
         self.script = Counted(request.script or DrawnScript(self.plan))
         self.ended, self.reason, self.stacks = FINISHED, "", ""
         self.network: Network | None = None
@@ -228,6 +235,11 @@ class _Run:
             seed=self.plan.seed,
             variants=[self.request.variant],
         )
+
+    def _is_enough(self, _event: Event) -> None:
+        enough = self.request.enough
+        if enough is not None and enough(self.timeline):
+            self.kernel.stop(FIRST_FAILURE, "it was ended at its first failure")
 
     def _stuck(self, stuck: Stuck, journal: HostSink) -> None:
         self.ended, self.reason = stuck.kind, str(stuck)

@@ -147,6 +147,8 @@ class RedisModel:
 
     def next_deadline_us(self) -> int | None:
         """When `advance` must be called: the first blocked client's time runs out then."""
+        if not self.waiting.count:
+            return None
         deadline_ms = self.waiting.next_deadline_ms()
         return None if deadline_ms is None else deadline_ms * 1_000 - self.epoch_us
 
@@ -220,9 +222,6 @@ class RedisModel:
             client.transaction.queue.append((command, args))
             client.deliver(QUEUED)
             return
-        self._answer(client, command, args)
-
-    def _answer(self, client: Client, command: Command, args: Args) -> None:
         try:
             reply = self.perform(client, command, args)
         except CommandError as error:
