@@ -8,6 +8,7 @@ fails is answered with Failed and the next one is taken: only the end of stdin e
 
 from __future__ import annotations
 
+import dataclasses
 import gc
 import importlib
 import os
@@ -24,7 +25,7 @@ import msgspec
 from chaos import judge
 from chaos.clock import SECOND_US
 from chaos.errors import SaqChaosError, UsageError
-from chaos.explore import coverage, swarm
+from chaos.explore import coverage, early, swarm
 from chaos.explore.protocol import (
     FINDINGS_KEPT,
     STANDSTILL,
@@ -107,8 +108,10 @@ def run_seeds(job: RunSeeds, send: Send) -> None:
     for seed, duration_us in zip(job.seeds, durations, strict=True):
         began = Began()
         plan = swarm.plan_for(base, seed, swarm=job.swarm, duration_us=duration_us)
-        result = run_one(_request(job, plan, seed))
-        summary = _summary(plan, seed, result, began)
+        request = _request(job, plan, seed)
+        if job.until_failure:
+            request = dataclasses.replace(request, enough=early.watch(plan))
+        summary = _summary(plan, seed, run_one(request), began)
         send(SeedDone(summary=summary))
         if job.until_failure and summary.broken():
             return
