@@ -195,7 +195,7 @@ class Timeline:
 
     def _enqueued(self, call: Call) -> None:
         job = self.jobs.enqueued(call)
-        self.tally.enqueued(call)
+        self.tally.enqueued(call, job)
         if job is not None and job.attempts:
             self.tally.waited(job)
 
@@ -209,6 +209,7 @@ class Timeline:
         gone = self.hosts[event.host].gone
         attempt = self.attempts.began(event, gone, repeat=bool(job.attempts))
         job.attempts.append(attempt)
+        self.tally.began(job)
         job.retries = max(job.retries, event.retries)
         if len(job.attempts) == 1 and job.acknowledged:
             self.tally.waited(job)

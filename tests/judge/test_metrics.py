@@ -14,6 +14,7 @@ from chaos.errors import WorldError
 from chaos.judge import judge
 from chaos.metrics import MetricsServer, exposition
 from chaos.timeline import Timeline
+from chaos.timeline.tally import BUCKETS_US
 from tests.judge.histories import VARIANT, Story, plan
 
 UNKNOWN_RUN = {"plan": "by-hand", "run": "", "seed": "1", "server": "", "world": ""}
@@ -28,6 +29,18 @@ def _samples(text: bytes) -> dict[str, float]:
             labels = {name: value for name, value in sample.labels.items() if name != "variant"}
             found[f"{sample.name}{labels or ''}"] = sample.value
     return found
+
+
+def _histogram(name: str, below: dict[str, int], total: int, seconds: float) -> dict[str, float]:
+    """The samples of one that has its first value in the given buckets, and is full after them."""
+    last = [str(bound_us / 1_000_000) for bound_us in BUCKETS_US]
+    first = last.index(next(iter(below)))
+    counts = {bound: float(total) for bound in (*last[first:], "+Inf")}
+    return {
+        **{f"{name}_bucket{{'le': '{bound}'}}": count for bound, count in (counts | below).items()},
+        f"{name}_count": total,
+        f"{name}_sum": seconds,
+    }
 
 
 def _exposed(story: Story) -> bytes:
@@ -55,6 +68,7 @@ def test_every_label_value_exists_at_zero_before_anything_happened() -> None:
     story.worker()
     samples = _samples(_exposed(story))
     assert samples.pop(f"saqchaos_run_info{UNKNOWN_RUN}") == 1
+    assert samples.pop("saq_workers") == 1
     assert set(samples.values()) == {0}
     assert [name for name in samples if name.startswith("saqchaos_aborted_attempts")] == [
         f"saqchaos_aborted_attempts_total{{'outcome': '{outcome}'}}"
@@ -87,6 +101,10 @@ def test_the_figures_of_a_judged_run_are_those_of_its_verdict() -> None:
         "saqchaos_job_seconds{'quantile': '0.95', 'what': 'wait'}": 0.009,
         "saqchaos_job_seconds{'quantile': '0.99', 'what': 'wait'}": 0.009,
         f"saqchaos_run_info{UNKNOWN_RUN}": 1,
+        "saq_queue_jobs{'state': 'active'}": 1,
+        "saq_queue_jobs{'state': 'incomplete'}": 1,
+        "saq_workers": 1,
+        **_histogram("saq_job_wait_seconds", {"0.01": 1}, total=1, seconds=0.009),
     }
 
 
