@@ -36,7 +36,6 @@ from chaos.timeline.hosts import RESTART_KINDS
 from chaos.timeline.jobs import TERMINAL
 from chaos.timeline.tally import BUCKETS_US, Times
 
-
 Bucket = tuple[str, float] | tuple[str, float, Exemplar]
 
 
@@ -193,13 +192,13 @@ def _labelled(labelled: Labelled, seen: list[Seen]) -> Metric:
 
 def _percentiles(seen: list[Seen]) -> Metric:
     """How long jobs waited and ran. Nothing measured is no sample, not 0."""
-    family = _gauge("job_seconds", "How long jobs waited and ran: exact.", "what", "quantile")
+    family = _gauge("job_seconds", "How long jobs waited and ran: exact.", "what", "percentile")
     for one in seen:
         for what in ("wait", "run"):
             for percent in PERCENTILES:
                 value = one.values.get(f"job_{what}_p{percent}")
                 if value is not None:
-                    family.add_metric([one.variant, what, str(percent / 100)], value)
+                    family.add_metric([one.variant, what, str(percent)], value)
     return family
 
 
