@@ -130,5 +130,45 @@ def test_a_promise_that_one_variant_was_not_judged_on_says_so() -> None:
     assert "recovers                    not judged       VALID\n" in shown
 
 
+def test_the_many_no_worse_are_one_line_and_what_is_worse_is_listed() -> None:
+    gate = GateVerdict(
+        gate="baseline",
+        outcome=Outcome.INVALID,
+        baseline="stock@0.26.3",
+        reasons=(
+            "b@1: no-lost-jobs is broken (3 in 412 enqueues); on stock@0.26.3 it held over 9",
+            (
+                "b@1: p1 is broken 8 times in 9 attempts, on stock@0.26.3 6 times in 9: "
+                "no worse (p = 0.42)"
+            ),
+            (
+                "c@1: p2 is broken once in 9 attempts, on stock@0.26.3 6 times in 9: "
+                "no worse (p = 0.031)"
+            ),
+        ),
+    )
+    shown = text.render(msgspec.structs.replace(VERDICT, gate=gate))
+    assert [line for line in shown.splitlines() if line.startswith("  - ")] == [
+        "  - b@1: no-lost-jobs is broken (3 in 412 enqueues); on stock@0.26.3 it held over 9",
+        (
+            "  - no worse on 2 comparisons of what is broken on both; smallest p 0.031 (c@1: p2); "
+            "verdict.json has each"
+        ),
+    ]
+
+
+def test_one_is_not_many() -> None:
+    few = msgspec.structs.replace(STOCK.exposures[0], count=1)
+    promise = msgspec.structs.replace(STOCK.promises[0], count=1, exposure=1)
+    finding = msgspec.structs.replace(promise.findings[0], events=(1, 2, 3, 4, 5) * 2 + (1, 2, 3))
+    promise = msgspec.structs.replace(promise, findings=(finding,))
+    shown = text.render(
+        _with(msgspec.structs.replace(STOCK, promises=(promise,), exposures=(few,))), HISTORY
+    )
+    assert "    1 slot collision: too few, the plan wants 300\n" in shown
+    assert "    no-internal-errors: 1 in 1 slot collision: " in shown
+    assert "      … and 1 more event\n" in shown
+
+
 def _with(variant: VariantVerdict) -> Verdict:
     return msgspec.structs.replace(VERDICT, variants=(variant,))
