@@ -35,6 +35,7 @@ from service.api.shapes import (
     VariantOffer,
 )
 from service.errors import NotFound
+from service.runs.resolve import plans
 from service.settings import Settings
 
 PLANS_MAX = 500
@@ -53,7 +54,7 @@ class Catalogue:
         self._settings = settings
 
     def plans(self) -> PlanList:
-        """Every plan, those of the server's folder after those that ship."""
+        """Every plan, by name."""
         found: list[PlanSummary] = []
         broken: dict[str, str] = {}
         for name, path, source in self._files():
@@ -80,15 +81,10 @@ class Catalogue:
         return VariantList(variants=[_variant(text) for text in self._settings.variants])
 
     def _files(self) -> list[tuple[str, Path, Source]]:
-        """Name, file and source of every plan. A shipped plan keeps its name."""
-        shipped = plan_file.shipped()
-        found: list[tuple[str, Path, Source]] = [
-            (name, plan_file.shipped_path(name), "shipped") for name in shipped
-        ]
-        folder = self._settings.plans_dir
-        own = sorted(folder.glob("*.yaml"))[:PLANS_MAX] if folder is not None else []
-        found += [(path.stem, path, "server") for path in own if path.stem not in shipped]
-        return found
+        """Name, file and source of every plan, by name."""
+        shipped = {plan_file.shipped_path(name) for name in plan_file.shipped()}
+        found = sorted(plans(self._settings).items())[:PLANS_MAX]
+        return [(name, path, "shipped" if path in shipped else "server") for name, path in found]
 
 
 @cache

@@ -20,30 +20,30 @@ PlanName = Annotated[
 
 
 @router.get("/plans", operation_id="listPlans", responses=answers())
-def list_plans(caller: Viewer, offered: CatalogueOf) -> PlanList:
+def list_plans(_: Viewer, offered: CatalogueOf) -> PlanList:
     """Every plan that a run may name, with what it is for."""
     return offered.plans()
 
 
 @router.get("/plans/{plan}", operation_id="getPlan", responses=answers(NotFound, Invalid))
-def get_plan(caller: Viewer, offered: CatalogueOf, plan: PlanName) -> PlanDetail:
+def get_plan(_: Viewer, offered: CatalogueOf, plan: PlanName) -> PlanDetail:
     """One plan: its YAML, the same as JSON, and a summary."""
     return offered.plan(plan)
 
 
 @router.get("/variants", operation_id="listVariants", responses=answers())
-def list_variants(caller: Viewer, offered: CatalogueOf) -> VariantList:
+def list_variants(_: Viewer, offered: CatalogueOf) -> VariantList:
     """The saq builds that a run may name."""
     return offered.variants()
 
 
 @router.get("/faults", operation_id="listFaults", responses=answers())
-def list_faults(caller: Viewer) -> FaultList:
+def list_faults(_: Viewer) -> FaultList:
     """The faults of plans, each with the JSON Schema of what a plan writes for it."""
     return catalogue.faults()
 
 
 @router.get("/checkers", operation_id="listCheckers", responses=answers())
-def list_checkers(caller: Viewer) -> CheckerList:
+def list_checkers(_: Viewer) -> CheckerList:
     """The promises of plans, each with its claim and what it is rated by."""
     return catalogue.checkers()

@@ -30,3 +30,25 @@ async def readyz(runs: RunsOf) -> Readiness:
     if reason:
         raise Unavailable(reason, retry_after_s=5)
     return Readiness(status="ready")
+
+
+@router.get(
+    "/metrics",
+    operation_id="metrics",
+    response_class=Response,
+    responses={
+        200: {
+            "description": "Prometheus text, or OpenMetrics with exemplars if that is asked for.",
+            "content": {
+                "text/plain": {"schema": {"type": "string"}},
+                "application/openmetrics-text": {"schema": {"type": "string"}},
+            },
+        },
+        **answers(),
+    },
+)
+def metrics(request: Request) -> Response:
+    """All metrics: docs/metrics.md names them. Beyond loopback it needs a viewer's token."""
+    accept = request.headers.get("accept", "")
+    content, content_type = request.app.state.metrics.exposition_for(accept)
+    return Response(content, headers={"Content-Type": content_type})

@@ -7,6 +7,7 @@ changes. It is made with the default settings: no setting changes what the route
 from __future__ import annotations
 
 import json
+import tempfile
 from pathlib import Path
 
 from service.app import make_app
@@ -17,7 +18,8 @@ FILE = Path(__file__).parent.parent / "openapi.json"
 
 def text() -> str:
     """The description as it is committed."""
-    made = make_app(Settings.model_construct()).openapi()
+    with tempfile.TemporaryDirectory() as folder:
+        made = make_app(Settings.model_construct(data_dir=Path(folder))).openapi()
     return json.dumps(made, indent=2, ensure_ascii=False) + "\n"
 
 

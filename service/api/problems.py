@@ -91,12 +91,12 @@ def answers(*kinds: type[ServiceError]) -> dict[int | str, dict[str, Any]]:
     return found
 
 
-async def _of_service(request: Request, error: Exception) -> Response:
+async def _of_service(_: Request, error: Exception) -> Response:
     assert isinstance(error, ServiceError)
     return response(error)
 
 
-async def _of_validation(request: Request, error: Exception) -> Response:
+async def _of_validation(_: Request, error: Exception) -> Response:
     """A body that is no JSON cannot be read; one that is, and says something wrong, is invalid."""
     assert isinstance(error, RequestValidationError)
     found = error.errors()

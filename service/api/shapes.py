@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from service.models import Model, RunId
+from service.models import Model, RunId, Schedule
 
 
 class PlanSummary(Model):
@@ -116,3 +116,9 @@ class DeliveryList(Model):
     """Deliveries, the newest first."""
 
     deliveries: list[Delivery]
+
+
+class ScheduleList(Model):
+    """All schedules by name."""
+
+    schedules: list[Schedule]

@@ -1,4 +1,4 @@
-"""What routes are given by the app: settings, runs, the catalogue, the audit log.
+"""What routes are given by the app: settings, runs, the catalogue, schedules.
 
 The app puts its parts into `app.state` when it is made and when it starts; a route names what it
 needs as an argument of one of these types.
@@ -13,7 +13,11 @@ from fastapi import Depends, Request
 from service.api.catalogue import Catalogue
 from service.errors import Unavailable
 from service.ports import Runs
+from service.schedules.keeper import Keeper
 from service.settings import Settings
+from service.webhooks.hooks import Webhooks
+
+_NOT_NOW = "the service is starting or ending"
 
 
 def _settings(request: Request) -> Settings:
@@ -24,7 +28,21 @@ def _settings(request: Request) -> Settings:
 def _runs(request: Request) -> Runs:
     found: Runs | None = request.app.state.runs
     if found is None:
-        raise Unavailable("the service is starting or ending", retry_after_s=2)
+        raise Unavailable(_NOT_NOW, retry_after_s=2)
+    return found
+
+
+def _keeper(request: Request) -> Keeper:
+    found: Keeper | None = request.app.state.schedules
+    if found is None:
+        raise Unavailable(_NOT_NOW, retry_after_s=2)
+    return found
+
+
+def _webhooks(request: Request) -> Webhooks:
+    found: Webhooks | None = request.app.state.webhooks
+    if found is None:
+        raise Unavailable(_NOT_NOW, retry_after_s=2)
     return found
 
 
@@ -36,3 +54,5 @@ def _catalogue(request: Request) -> Catalogue:
 SettingsOf = Annotated[Settings, Depends(_settings)]
 RunsOf = Annotated[Runs, Depends(_runs)]
 CatalogueOf = Annotated[Catalogue, Depends(_catalogue)]
+KeeperOf = Annotated[Keeper, Depends(_keeper)]
+WebhooksOf = Annotated[Webhooks, Depends(_webhooks)]

@@ -1,0 +1,103 @@
+"""The part that the app starts: looks for runs that have ended, and lets the sender send.
+
+A look is two short statements, once a second while anything is waited for; the runs are asked, not
+told, so that a run which ended while the service was away is found as well.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections.abc import Sequence
+from contextlib import suppress
+from datetime import UTC, datetime
+
+import httpx
+
+from service.api.shapes import Delivery
+from service.errors import NotFound
+from service.models import Run
+from service.ports import Runs
+from service.settings import Settings
+from service.webhooks.sender import Now, Sender
+from service.webhooks.store import DeliveryStore
+
+LOOK_S = 1.0
+_LOG = logging.getLogger("service.webhooks")
+
+
+def _utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+class Webhooks:
+    """Tells the webhooks of ended runs.
+
+    Args:
+        settings: addresses, keys, the data directory.
+        runs: asked whether a run has ended.
+        now: the time, UTC.
+        client: an HTTP client of a test's own.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        runs: Runs,
+        now: Now = _utc_now,
+        client: httpx.AsyncClient | None = None,
+    ) -> None:
+        self._runs = runs
+        self._now = now
+        self._store = DeliveryStore(settings.data_dir)
+        self._sender = Sender(self._store, settings.webhooks, now, client)
+        self._task: asyncio.Task[None] | None = None
+        self._closing = False
+
+    def start(self) -> None:
+        self._task = asyncio.create_task(self._go_on(), name="webhooks")
+
+    async def close(self) -> None:
+        """Stop sending. What has not been delivered is sent by the next process."""
+        self._closing = True
+        if self._task is not None:
+            self._task.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._task
+        await self._sender.close()
+        self._store.close()
+
+    def watch(self, run: str, webhooks: Sequence[str]) -> None:
+        """Tell these when the run ends."""
+        self._store.watch(run, webhooks)
+
+    def deliveries(self, run: str | None, limit: int) -> list[Delivery]:
+        """The newest first."""
+        return self._store.find(run, limit)
+
+    async def look(self) -> int:
+        """Find runs that have ended, send what is due. Returns how many attempts were made."""
+        for run in self._store.watched():
+            try:
+                found = self._runs.get(run)
+            except NotFound:
+                self._store.forget(run)
+                continue
+            if found.state == "ended":
+                self._store.ended(run, body_of(found), self._now())
+        return await self._sender.send_due()
+
+    async def _go_on(self) -> None:
+        while not self._closing:
+            try:
+                await self.look()
+            except Exception:  # noqa: BLE001 - it must go on, and the log tells
+                _LOG.exception("webhooks could not be looked after; trying again")
+            await asyncio.sleep(LOOK_S)
+
+
+def body_of(run: Run) -> bytes:
+    """What is told: the run as the API shows it, with its verdict in short."""
+    said = {"event": "run.ended", "run": run.model_dump(mode="json")}
+    return json.dumps(said, ensure_ascii=False, separators=(",", ":")).encode()
