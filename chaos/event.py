@@ -275,12 +275,13 @@ class PhaseBegan(Event, frozen=True, kw_only=True, tag="phase-began"):
 
 
 class FaultInjected(Event, frozen=True, kw_only=True, tag="fault-injected"):
-    """Injection `number` of fault `fault` into variant `of`."""
+    """Injection `number` of fault `fault` into variant `of`; `by` whom, if not by the plan."""
 
     fault: str
     number: int
     of: str
     target: str = ""
+    by: str = ""
 
 
 class FaultHealed(Event, frozen=True, kw_only=True, tag="fault-healed"):

@@ -4,8 +4,8 @@
                                       │
                                       └── Observer: phases, ticks, notes (a table, lines, nothing)
 
-The conductor knows no terminal and the progress display knows no process: these three types are
-all that passes between them. Nothing here decides anything.
+The conductor knows no terminal and the progress display knows no process: these types, and a
+`chaos.steering.Steering`, are all that passes between them. Nothing here decides anything.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from urllib.parse import urlsplit
 
 from chaos.plan import App, Plan
 from chaos.script import Script
+from chaos.steering import Steering
+from chaos.timeline import Timeline
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +37,8 @@ class SoakRequest:
         world: where the plan runs.
         script: what happens when; none: drawn from the plan.
         repeat: the command line that makes this run again, where `soak` alone would not.
+        run: the name of the run directory; empty: the time, the plan and the seed.
+        steering: what the run can be told from outside while it goes on, if anything.
     """
 
     plan: Plan
@@ -47,6 +51,8 @@ class SoakRequest:
     world: Literal["live", "sim"] = "live"
     script: Script | None = None
     repeat: str = ""
+    run: str = ""
+    steering: Steering = field(default_factory=Steering, compare=False)
 
     @property
     def application(self) -> str | None:
@@ -105,6 +111,9 @@ class Observer(Protocol):
 
     def note(self, text: str) -> None:
         """Something worth a line: an environment is built, a server came up, a fault failed."""
+
+    def folded(self, timelines: tuple[Timeline, ...]) -> None:
+        """With each tick: the fold of all variants so far, to be read now and not kept."""
 
 
 def without_password(url: str) -> str:

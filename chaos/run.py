@@ -5,7 +5,8 @@
     LIVENESS  nothing disturbs; the queue drains until it is idle, or until the plan's bound
 
 It acts through `chaos.world` alone, so it leads the live world and a simulated one alike, and it
-draws nothing: times and targets come from the plan's seed. It judges nothing either.
+draws nothing: times and targets come from the plan's seed. It judges nothing either. During SAFETY
+it can be told to inject one more fault (`chaos.steering`), which goes the way of a planned one.
 """
 
 from __future__ import annotations
@@ -13,13 +14,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from random import Random
 from typing import Any, Protocol
 
 from chaos.clock import SECOND_US
-from chaos.errors import HostFailed, WorldError
+from chaos.errors import HostFailed, UsageError, WorldError
 from chaos.faults import make as make_fault
 from chaos.faults.fault import Fault
-from chaos.plan import Plan
+from chaos.plan import FaultSpec, Plan
 from chaos.script import DrawnScript, Script
 from chaos.seed import Seed
 from chaos.worker.events import Kind
@@ -29,6 +31,7 @@ ANSWER_US = 5 * SECOND_US
 HEAL_US = 60 * SECOND_US
 DRAIN_STEP_US = 250_000
 INSPECT_BATCH = 500
+FROM_OUTSIDE_MAX = 10_000
 
 
 class Journal(Protocol):
@@ -70,6 +73,8 @@ class Conductor:
     script: Script | None = None
     _keys: dict[str, None] = field(default_factory=dict)
     _injected: Iterator[int] = field(default_factory=lambda: iter(range(1, 1 << 31)))
+    _faults: list[Fault] = field(default_factory=list)
+    _from_outside: dict[asyncio.Task[None], None] | None = None  # only during SAFETY
 
     async def conduct(self) -> None:
         """Lead the world through SAFETY, HEAL and LIVENESS. Faults heal however it ends.
@@ -78,17 +83,42 @@ class Conductor:
             WorldError: a fault did not heal, or the fleet was not whole after healing.
         """
         script = self.script or DrawnScript(self.plan)
-        faults = [make_fault(spec) for spec in self.plan.faults]
+        self._faults = [make_fault(spec) for spec in self.plan.faults]
         try:
-            await self._safety(script, faults)
+            await self._safety(script)
         finally:
-            await self._heal(faults)
+            await self._heal()
         await self._assert_whole()
         await self._liveness()
 
+    @property
+    def is_open(self) -> bool:
+        """Whether a fault from outside is taken now: this is SAFETY."""
+        return self._from_outside is not None
+
+    def inject(self, spec: FaultSpec, by: str) -> None:
+        """Begin to inject one more fault now; it is held and healed as a planned one is.
+
+        Raises:
+            UsageError: this is not SAFETY, or the world cannot do it.
+        """
+        fault, name, variant = make_fault(spec), _name_of(spec), self.world.variant
+        lacking = [need.__name__ for need in fault.needs if not isinstance(self.world, need)]
+        if lacking:
+            raise UsageError(f"{variant}: this world cannot do {name} (it lacks {lacking[0]})")
+        if self._from_outside is None:
+            raise UsageError(f"{variant}: faults are injected in phase safety alone")
+        if len(self._from_outside) >= FROM_OUTSIDE_MAX:
+            raise UsageError(f"{variant}: {FROM_OUTSIDE_MAX} faults were injected from outside")
+        number = next(self._injected)
+        stream = Seed(self.plan.seed).stream("injected", number)
+        self._faults.append(fault)
+        task = asyncio.create_task(self._act(fault, name, number, stream, by))
+        self._from_outside[task] = None
+
     # --- SAFETY -----------------------------------------------------------------------------------
 
-    async def _safety(self, script: Script, faults: list[Fault]) -> None:
+    async def _safety(self, script: Script) -> None:
         start_us = self.world.clock.now_us()
         end_us = start_us + self.plan.duration_us
         self._enter("safety", end_us)
@@ -98,11 +128,14 @@ class Conductor:
                 self._disturb(fault, index, script.injections(index), start_us),
                 name=f"fault {index}",
             )
-            for index, fault in enumerate(faults)
+            for index, fault in enumerate(self._faults)
         ]
+        self._from_outside = {}
         try:
             await self._until(end_us, tasks)
         finally:
+            tasks += self._from_outside
+            self._from_outside = None
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
@@ -142,18 +175,24 @@ class Conductor:
             if start_us + at_us < self.world.clock.now_us() - self.plan.slack_us and at_us:
                 continue
             await self._sleep_until(start_us + at_us)
-            number = next(self._injected)
-            name = self.plan.faults[index].fault
-            self._record(Kind.FAULT_INJECTED, fault=name, number=number)
             stream = Seed(self.plan.seed).stream("target", index, at_us)
-            error = ""
-            try:
-                await fault.inject(self.world, stream)
-                await self.world.clock.sleep_us(fault.hold_us)
-            except WorldError as failure:
-                error = str(failure)
-            finally:
-                await self._heal_one(fault, name, number, error)
+            name = self.plan.faults[index].fault
+            await self._act(fault, name, next(self._injected), stream)
+
+    async def _act(
+        self, fault: Fault, name: str, number: int, stream: Random, by: str = ""
+    ) -> None:
+        """One injection: recorded, held and healed, whatever happens meanwhile."""
+        said = {"by": by} if by else {}
+        self._record(Kind.FAULT_INJECTED, fault=name, number=number, **said)
+        error = ""
+        try:
+            await fault.inject(self.world, stream)
+            await self.world.clock.sleep_us(fault.hold_us)
+        except WorldError as failure:
+            error = str(failure)
+        finally:
+            await self._heal_one(fault, name, number, error)
 
     # --- HEAL -------------------------------------------------------------------------------------
 
@@ -170,9 +209,9 @@ class Conductor:
                 error = str(healing.exception())
             self._record(Kind.FAULT_HEALED, fault=name, number=number, error=error)
 
-    async def _heal(self, faults: list[Fault]) -> None:
+    async def _heal(self) -> None:
         self._enter("heal", self.world.clock.now_us() + HEAL_US)
-        for fault in faults:
+        for fault in self._faults:
             await fault.heal(self.world)
 
     async def _assert_whole(self) -> None:
@@ -219,3 +258,8 @@ class Conductor:
 
     async def _sleep_until(self, at_us: int) -> None:
         await self.world.clock.sleep_us(at_us - self.world.clock.now_us())
+
+
+def _name_of(spec: FaultSpec) -> str:
+    """What a plan calls it: each fault's own model has a `fault`, their base has not."""
+    return str(getattr(spec, "fault", ""))

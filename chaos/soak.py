@@ -23,7 +23,7 @@ from chaos.clock import MILLISECOND_US, SECOND_US, MonotonicClock
 from chaos.environments import Environment
 from chaos.errors import SaqChaosError, UsageError
 from chaos.event import CONTROLLER
-from chaos.faults import check_world
+from chaos.faults import check_fault, check_world
 from chaos.history import History
 from chaos.ledger import Ledger
 from chaos.live import run_dir
@@ -33,6 +33,7 @@ from chaos.metrics import MetricsServer, exposition
 from chaos.plan import App
 from chaos.request import Observer, SoakRequest, VariantStatus
 from chaos.run import Conductor
+from chaos.steering import Wanted
 from chaos.stored import HISTORY_FILE, PLAN_FILE
 from chaos.tail import EventFile
 from chaos.variants import Variant
@@ -83,7 +84,7 @@ def soak(request: SoakRequest, observer: Observer) -> SoakResult:
             server = MetricsServer(plan, ledger.timelines.values(), request.metrics_port)
             port = stack.enter_context(server).port
             observer.note(f"metrics: http://127.0.0.1:{port}/metrics")
-        folder = run_dir.make(request.runs_dir, plan)
+        folder = run_dir.make(request.runs_dir, plan, request.run)
         pairs = dict(zip(builds, environments, strict=True))
         soaking = _Soak(request, observer, ledger, folder, pairs)
         with soaking.recording():
@@ -156,6 +157,7 @@ class _Soak:
         self.progress = {build.label: _Progress() for build in self.builds}
         self._salt = run_dir.new_salt()
         self._stop = asyncio.Event()
+        self._conductors: dict[str, Conductor] = {}
 
     @contextmanager
     def recording(self) -> Iterator[None]:
@@ -194,7 +196,8 @@ class _Soak:
         stopping = asyncio.create_task(self._stop.wait())
         tasks = (leading, watching, stopping)
         try:
-            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            with self.request.steering.of(self, loop.call_soon_threadsafe):
+                await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
             for task in tasks:
                 task.cancel()
             results = await asyncio.gather(*tasks, return_exceptions=True)
@@ -233,7 +236,9 @@ class _Soak:
             self._record_server(world)
             await together.wait()
             watch = _Watch(self, build.label)
-            await Conductor(self.plan, world, self.journal, watch, self.request.script).conduct()
+            conductor = Conductor(self.plan, world, self.journal, watch, self.request.script)
+            self._conductors[build.label] = conductor
+            await conductor.conduct()
             self.progress[build.label] = _Progress("ending", self.clock.now_us() + 10 * SECOND_US)
         self.progress[build.label] = _Progress("done", self.clock.now_us())
         self.observer.phase(build.label, "done")
@@ -256,6 +261,39 @@ class _Soak:
             allow_external=self.request.allow_external,
         )
 
+    # --- told from outside (chaos.steering) -------------------------------------------------------
+
+    def stop(self) -> None:
+        """End the run as ^C does."""
+        self._end("interrupted")
+
+    def inject(self, wanted: Wanted) -> tuple[str, ...]:
+        """Inject a fault into the variants that are named; into those in SAFETY if none is.
+
+        Raises:
+            UsageError: it cannot be done on one of them; then it is done on none.
+        """
+        check_fault(wanted.fault, self.request.world, external=self.request.redis_url is not None)
+        there = [build.label for build in self.builds]
+        unknown = [label for label in wanted.variants or () if label not in there]
+        if unknown:
+            raise UsageError(f"{unknown[0]!r} is no variant of this run: {', '.join(there)}")
+        chosen = [label for label in wanted.variants or there if self._is_open(label, wanted)]
+        if not chosen:
+            phases = ", ".join(f"{one}: {self.progress[one].phase}" for one in there)
+            raise UsageError(f"faults are injected in phase safety alone ({phases})")
+        for label in chosen:
+            self._conductors[label].inject(wanted.fault, wanted.by)
+        return tuple(chosen)
+
+    def _is_open(self, label: str, wanted: Wanted) -> bool:
+        """Whether a variant takes faults now; one that was named and does not is an error."""
+        is_open = label in self._conductors and self._conductors[label].is_open
+        if wanted.variants is not None and not is_open:
+            phase = self.progress[label].phase
+            raise UsageError(f"faults are injected in phase safety alone ({label}: {phase})")
+        return is_open
+
     # --- watching over ----------------------------------------------------------------------------
 
     async def _watch_over(self) -> None:
@@ -267,6 +305,7 @@ class _Soak:
             if self.clock.now_us() >= next_tick_us:
                 next_tick_us = self.clock.now_us() + TICK_US
                 self.observer.tick(self._statuses())
+                self.observer.folded(tuple(self.ledger.timelines.values()))
                 self._check_limits()
                 self._check_thresholds()
             await asyncio.sleep(STEP_US / SECOND_US)

@@ -22,12 +22,12 @@ LAYERS = {
     "verdict": 1, "world": 1, "checkout": 1, "installer": 1, "environments": 1, "variants": 1,
     "stored": 1,
     "schedule": 1, "host_files": 1, "job_keys": 1, "saq_settings": 1, "timeline": 1,
-    "counters": 1, "thresholds": 1, "links": 1,
+    "counters": 1, "thresholds": 1, "links": 1, "steering": 1,
     "workloads": 2, "faults": 2, "checkers": 2, "sim": 2, "live": 2,
     "ledger": 3, "gate": 3, "judge": 3, "metrics": 3, "plan_file": 3, "script": 3, "request": 3,
     "run": 4, "soak": 4, "sim.run_one": 4,
     "explore": 5, "reports": 5,
-    "cli": 6,
+    "cli": 6, "pytest_plugin": 6,
 }  # fmt: skip
 SIBLINGS = ("workloads", "faults", "checkers", "sim", "live")
 MAY_IMPORT_SAQ = ("worker", "sim")

@@ -23,7 +23,7 @@ import msgspec
 from chaos import counters, gate, judge, plan_file, variants
 from chaos.clock import SECOND_US, format_duration
 from chaos.environments import Environment
-from chaos.errors import HostFailed, SaqChaosError
+from chaos.errors import HostFailed, SaqChaosError, UsageError
 from chaos.event import Event, PhaseBegan, RunBegan, RunEnded
 from chaos.explore.process import Child
 from chaos.explore.protocol import RunDone, RunOne, Subject, plan_text
@@ -32,6 +32,7 @@ from chaos.live import run_dir
 from chaos.metrics import exposition
 from chaos.request import Observer, SoakRequest, VariantStatus
 from chaos.soak import METRICS_FILE, SoakResult, check_application
+from chaos.steering import Wanted
 from chaos.stored import HISTORY_FILE, PLAN_FILE
 from chaos.timeline import Timeline
 from chaos.variants import Variant
@@ -59,7 +60,7 @@ def soak_simulated(request: SoakRequest, observer: Observer, jobs: int) -> SoakR
     environments = [
         variants.prepare(build, observer.note, app=app, python=python, sim=True) for build in builds
     ]
-    folder = run_dir.make(request.runs_dir, plan)
+    folder = run_dir.make(request.runs_dir, plan, request.run)
     (folder / PLAN_FILE).write_text(plan_file.dump(plan), "utf-8")
     lanes = tuple(
         _Lane(request, build, environment, folder / "hosts" / f"{build.label}.jsonl")
@@ -167,12 +168,14 @@ class _Simulated:
     folder: Path
     lanes: tuple[_Lane, ...]
     ended: str = "finished"
+    _stopped: bool = False
     _began: float = field(default_factory=time.monotonic)
     _noted: float = field(default_factory=time.monotonic)
 
     def run(self, jobs: int) -> None:
         """Run every variant, and show what they do."""
-        with ThreadPoolExecutor(jobs, thread_name_prefix="variant") as executor:
+        steered = self.request.steering.of(self, lambda call, *given: call(*given))
+        with steered, ThreadPoolExecutor(jobs, thread_name_prefix="variant") as executor:
             running = [executor.submit(lane.run) for lane in self.lanes]
             while not all(future.done() for future in running):
                 try:
@@ -184,9 +187,24 @@ class _Simulated:
                     future.result()
         self._show()
 
+    def stop(self) -> None:
+        """End the run soon, from any thread (`chaos.steering`)."""
+        self._stopped = True
+
+    def inject(self, wanted: Wanted) -> tuple[str, ...]:
+        """Never: what happens in the simulator follows from the plan and its seed alone.
+
+        Raises:
+            UsageError: always.
+        """
+        name = getattr(wanted.fault, "fault", "a fault")
+        raise UsageError(f"{name} cannot be injected: a simulated run follows its seed alone")
+
     def _watch(self, running: list[Future[None]]) -> None:
         wait(running, timeout=TICK_SECONDS)
         self._show()
+        if self._stopped and self.ended == "finished":
+            self._end("interrupted", signal.SIGUSR1, running)
         for lane in self.lanes:
             for failed in judge.failed_early(self.request.plan, lane.follower.timeline):
                 if self.ended == "finished":
@@ -210,6 +228,7 @@ class _Simulated:
             for phase in lane.follower.read():
                 self.observer.phase(lane.build.label, phase)
         self.observer.tick(tuple(map(self._status, self.lanes)))
+        self.observer.folded(tuple(lane.follower.timeline for lane in self.lanes))
         if time.monotonic() - self._noted >= NOTE_SECONDS:
             self._noted = time.monotonic()
             for lane in self.lanes:

@@ -24,7 +24,7 @@ from chaos.faults.sweep import ForcedSweep
 from chaos.plan import Plan
 from chaos.world import CAPABILITIES
 
-__all__ = ["FAULTS", "Fault", "FaultKind", "check_world", "make"]
+__all__ = ["FAULTS", "Fault", "FaultKind", "check_fault", "check_world", "make"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +74,24 @@ def check_world(plan: Plan, world: str) -> None:
     names = ", ".join(dict.fromkeys(_described(spec) for spec in refused))
     way_out = f"run it with --world {others[0]}, or take it out" if others else "take it out"
     raise UsageError(f"plan {plan.plan!r}: the {world} world cannot do {names}: {way_out}")
+
+
+def check_fault(spec: Any, world: str, *, external: bool) -> None:
+    """Refuse a fault from outside that a run in this kind of world cannot do, or not be judged by.
+
+    Raises:
+        UsageError: it names the fault and why.
+    """
+    fault = make(spec)
+    if not _can(world, fault):
+        raise UsageError(f"the {world} world cannot do {_described(spec)}")
+    if external and fault.server:
+        raise UsageError(f"{spec.fault} acts on the Redis server, and this run's is not ours")
+    if getattr(spec, "data", "kept") != "kept":
+        raise UsageError(
+            f"{_described(spec)} loses jobs on purpose, which the judge excuses only where the "
+            f"plan itself says so: write it into a plan, or inject it with data: kept"
+        )
 
 
 def _can(world: str, fault: Fault) -> bool:

@@ -18,8 +18,10 @@ LATEST = "latest"
 _TRIES = 100
 
 
-def make(runs_dir: Path, plan: Plan) -> Path:
+def make(runs_dir: Path, plan: Plan, name: str = "") -> Path:
     """A new run directory with its hosts/ folder; `runs/latest` then points to it.
+
+    `name` is its name, which must be free; empty: made of the time, the plan and the seed.
 
     Raises:
         WorldError: it cannot be made; the message names the path and the system's reason.
@@ -27,7 +29,8 @@ def make(runs_dir: Path, plan: Plan) -> Path:
     stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
     try:
         runs_dir.mkdir(parents=True, exist_ok=True)
-        folder = _new_folder(runs_dir, f"{stamp}-{plan.plan}-{plan.seed}")
+        wanted = name or f"{stamp}-{plan.plan}-{plan.seed}"
+        folder = _new_folder(runs_dir, wanted, 1 if name else _TRIES)
         (folder / "hosts").mkdir(mode=0o700)
         _point_latest(runs_dir / LATEST, folder.name)
     except OSError as error:
@@ -59,15 +62,15 @@ def controller_files(folder: Path) -> Files:
     return Files(folder / "hosts", "controller")
 
 
-def _new_folder(runs_dir: Path, name: str) -> Path:
-    for number in range(1, _TRIES + 1):
+def _new_folder(runs_dir: Path, name: str, tries: int) -> Path:
+    for number in range(1, tries + 1):
         folder = runs_dir / (name if number == 1 else f"{name}.{number}")
         try:
             folder.mkdir(mode=0o700)
         except FileExistsError:
             continue
         return folder
-    raise FileExistsError(0, f"{_TRIES} runs named {name} exist already", str(runs_dir))
+    raise FileExistsError(0, f"{tries} runs named {name} exist already", str(runs_dir))
 
 
 def _point_latest(link: Path, target: str) -> None:

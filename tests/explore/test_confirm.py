@@ -19,6 +19,7 @@ from chaos.plan_file import dump, loads
 from chaos.request import VariantStatus
 from chaos.script import FixedScript, Injection
 from chaos.soak import SoakResult
+from chaos.timeline import Timeline
 from chaos.verdict import GateVerdict, Outcome, Verdict
 from tests.explore.samples import FAILURE
 from tests.explore.toys import enqueue, plan
@@ -40,6 +41,9 @@ class Silent:
 
     def note(self, text: str) -> None:
         self.notes.append(text)
+
+    def folded(self, timelines: tuple[Timeline, ...]) -> None:
+        """Not kept."""
 
 
 def failing(**changes: object) -> Failure:

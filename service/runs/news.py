@@ -1,0 +1,103 @@
+"""What is new in the timelines of a running soak: faults that came and went, promises that broke.
+
+    Timeline per variant ──faults()────► EventData for each injection and each healing, once
+                         ──findings()──► EventData when a promise's count rises
+
+Checkers read a whole timeline, so they are asked only so often that they take a small share of the
+time, at least `EVERY_US` apart, and no more once a single look takes too long: the judge has the
+last word anyway. A count never falls, as in the metrics of a run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+
+from chaos import judge
+from chaos.checkers import by_name
+from chaos.clock import SECOND_US, Clock
+from chaos.plan import Plan
+from chaos.timeline import Timeline
+from chaos.timeline.hosts import FaultWindow
+from service.models import EventData
+
+EVERY_US = 2 * SECOND_US
+AGAIN_US = 5 * SECOND_US
+SHARE = 50
+TOO_LONG_US = SECOND_US
+TEXT_MAX = 500
+
+
+class News:
+    """Reads the timelines of one run again and again, and says what it did not say before."""
+
+    def __init__(self, plan: Plan, clock: Clock) -> None:
+        self._clock = clock
+        self._plan = plan
+        self._checkers = [by_name(name) for name in plan.promises]
+        self._seen: dict[str, int] = {}
+        self._open: dict[str, list[FaultWindow]] = {}
+        self._counts: dict[tuple[str, str], int] = {}
+        self._said_us: dict[tuple[str, str], int] = {}
+        self._next_us = 0
+
+    def faults(self, timelines: Sequence[Timeline]) -> Iterator[EventData]:
+        """Injections and healings since the last call."""
+        for timeline in timelines:
+            seen = self._seen.get(timeline.variant, 0)
+            fresh = list(islice(timeline.faults.windows.values(), seen, None))
+            self._seen[timeline.variant] = seen + len(fresh)
+            yield from (_injected(timeline.variant, window) for window in fresh)
+            waiting = [*self._open.get(timeline.variant, ()), *fresh]
+            yield from (_healed(timeline.variant, one) for one in waiting if one.healed)
+            self._open[timeline.variant] = [one for one in waiting if one.healed is None]
+
+    def findings(self, timelines: Sequence[Timeline]) -> Iterator[EventData]:
+        """Promises whose count rose; each at once the first time, later at most now and then."""
+        began_us = self._clock.now_us()
+        if began_us < self._next_us:
+            return
+        for timeline in timelines:
+            yield from self._look(timeline, began_us)
+        spent_us = self._clock.now_us() - began_us
+        pause_us = max(EVERY_US, SHARE * spent_us)
+        self._next_us = 1 << 62 if spent_us > TOO_LONG_US else began_us + spent_us + pause_us
+
+    def _look(self, timeline: Timeline, now_us: int) -> Iterator[EventData]:
+        for checker in self._checkers:
+            with timeline.lock:
+                found = judge.judge_promise(self._plan, timeline, checker)
+            key = (timeline.variant, checker.name)
+            is_due = now_us - self._said_us.get(key, -AGAIN_US) >= AGAIN_US
+            if found.count > self._counts.get(key, 0) and is_due:
+                self._counts[key], self._said_us[key] = found.count, now_us
+                yield EventData(
+                    variant=timeline.variant,
+                    promise=checker.name,
+                    count=found.count,
+                    text=found.findings[-1].message[:TEXT_MAX] if found.findings else None,
+                )
+
+
+def _injected(variant: str, window: FaultWindow) -> EventData:
+    event = window.injected
+    return EventData(
+        variant=variant,
+        fault=event.fault,
+        number=event.number,
+        change="injected",
+        by=event.by or None,
+    )
+
+
+def _healed(variant: str, window: FaultWindow) -> EventData:
+    event = window.injected
+    error = window.healed.error if window.healed else ""
+    return EventData(
+        variant=variant,
+        fault=event.fault,
+        number=event.number,
+        change="healed",
+        by=event.by or None,
+        error=error or None,
+    )
