@@ -95,10 +95,10 @@ class AuditLog:
                 session=caller.session if caller else False,
                 peer=request.peer,
                 request=request.id,
-                action=action[:TEXT_MAX],
-                target=target[:TEXT_MAX],
-                outcome=outcome[:TEXT_MAX],
-                detail=detail[:TEXT_MAX],
+                action=_words(action),
+                target=_words(target),
+                outcome=_words(outcome),
+                detail=_words(detail),
             )
             try:
                 self._append(_line(entry))
@@ -148,6 +148,11 @@ class AuditLog:
                     entry = _read(line)
                     if entry is not None:
                         yield entry
+
+
+def _words(text: str) -> str:
+    """At most 500 characters, and half a surrogate pair as its escape: no reader takes one."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")[:TEXT_MAX]
 
 
 def _line(entry: AuditEntry) -> str:

@@ -1,8 +1,8 @@
 """The role that a route needs, as a type of its argument: `caller: Operator`.
 
     viewer    sees everything that a run says
-    operator  also starts, stops, deletes and compares runs, injects faults, makes schedules
-    admin     also locks the service, and reads the audit log
+    operator  also starts and stops runs, injects faults, makes schedules
+    admin     also deletes runs, locks the service, reads the audit log
 
 Each role may do what the ones before it may. The guard has found out who asks.
 """

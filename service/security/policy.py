@@ -15,6 +15,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from chaos import schedule
 from chaos.clock import SECOND_US, format_duration
 from chaos.plan import SERVER_FAULTS, App, FaultSpec, Limits, Plan, RollingRestartFault
 from service.errors import NotAllowed
@@ -22,6 +23,7 @@ from service.models import RunRequest
 from service.settings import AllowedApp, Settings
 
 HOSTS_MAX = 128
+INJECTIONS_MAX = 20_000
 FAULT_US_MAX = 3_600 * SECOND_US
 _SHOWN = 20
 _DEPTH_MAX = 100
@@ -160,6 +162,9 @@ def _size(request: RunRequest, plan: Plan) -> Iterator[str]:
         wanted, most = getattr(plan.limits, name), getattr(usual, name)
         if wanted > most:
             yield f"limits.{name} {wanted}: at most {most} in a plan that a request brings"
+    injections = sum(schedule.count_max(spec, plan.duration_us) for spec in plan.faults)
+    if injections > INJECTIONS_MAX:
+        yield f"{injections} injections: at most {INJECTIONS_MAX} in a plan that a request brings"
     if request.world == "live":
         surges = [spec.max_surge for spec in plan.faults if isinstance(spec, RollingRestartFault)]
         at_once = len(plan.variants) if plan.order == "side-by-side" else 1
