@@ -20,13 +20,13 @@ function fill(element, props, children) {
     else if (name === "value") element.value = value;
     else element.setAttribute(name, value === true ? "" : String(value));
   }
-  element.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== false));
+  element.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));
   return element;
 }
 
 /** Replaces what an element holds. */
 export function show(element, ...children) {
-  element.replaceChildren(...children.flat().filter(Boolean));
+  element.replaceChildren(...children.flat(Infinity).filter(Boolean));
   element.removeAttribute("aria-busy");
   return element;
 }
@@ -56,6 +56,9 @@ export function select(name, options, chosen = "") {
   const made = options.map(([value, text]) => el("option", { value, selected: value === chosen }, text));
   return el("select", { name, id: freshId() }, made);
 }
+
+/** A variant's name, which may break behind its @ and nowhere else. */
+export const breakable = (name) => name.split(/(?<=@)/).flatMap((part, index) => (index ? [el("wbr"), part] : [part]));
 
 /** A region that scrolls sideways by itself, and that the keyboard can reach. */
 export function wide(label, ...children) {

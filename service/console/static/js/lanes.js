@@ -8,7 +8,7 @@ const LANE = 36;
 const TRACK = 12;
 const AXIS = 22;
 const STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200, 86400];
-const MARKS_MIN_PX = 2;
+const MARKS_MIN_PX = 1;
 
 /**
  * A drawing that follows the width of its place.

@@ -23,8 +23,8 @@ export async function runForm(wanted = {}) {
     show(about, offer && !isInline ? describe(offer) : "");
     inline.hidden = !isInline;
     normal.textContent = offer && !isInline ? `None ticked: the plan's own, ${offer.variants.join(", ")}.` : "None ticked: the plan's own.";
-    parts.gate.options[0].textContent = offer && !isInline ? `the plan's own (${offer.gate})` : "the plan's own";
-    parts.duration.placeholder = offer && !isInline ? `the plan's own: ${span(offer.duration_s)}` : "the plan's own";
+    parts.gate.options[0].textContent = offer && !isInline ? `plan's: ${offer.gate}` : "the plan's own";
+    parts.duration.placeholder = offer && !isInline ? `plan's: ${span(offer.duration_s)}` : "the plan's own";
     baseline.hidden = parts.gate.value !== "baseline" && !(parts.gate.value === "" && offer?.gate === "baseline");
   };
   parts.own.addEventListener("change", () => fillJson(parts, draw));
@@ -48,7 +48,7 @@ function controlsOf(offers, wanted) {
   const world = (value, text) => ({ text, input: el("input", { type: "radio", name: "world", value, checked: (wanted.world ?? "live") === value }) });
   const anyVariant = [["", "the plan's own"]];
   return {
-    plan: select("plan", offers.map((one) => [one.name, one.name]), known ? wanted.plan : offers[0]?.name),
+    plan: select("plan", offers.map((one) => [one.name, one.name]), known ? wanted.plan : shortest(offers)?.name),
     own: el("input", { type: "checkbox", name: "own" }),
     json: el("textarea", { name: "json", rows: 14, spellcheck: "false", autocomplete: "off" }),
     worlds: [world("live", "live: real workers, a real Redis"), world("sim", "sim: virtual time, repeatable")],
@@ -59,6 +59,9 @@ function controlsOf(offers, wanted) {
     labels: el("textarea", { name: "labels", rows: 2, spellcheck: "false" }),
   };
 }
+
+/** What a form begins with: the plan that is over first, so that a hasty click costs least. */
+const shortest = (offers) => [...offers].sort((a, b) => a.duration_s - b.duration_s)[0];
 
 const describe = (offer) =>
   `${offer.description}. ${span(offer.duration_s)} of load, up to ${span(offer.drain_s)} to drain; faults: ${offer.faults.join(", ") || "none"}; ${offer.promises.length} promises.`;

@@ -10,7 +10,7 @@ const SIGNS = {
   error: "M8 3.5v5.5M8 12v.3",
   halted: "M4.5 4.5h7v7h-7z",
   going: "M5.5 3.5 12 8 5.5 12.5z",
-  waiting: "M8 3.8V8l2.8 1.8",
+  waiting: "M8 2a6 6 0 1 0 0 12a6 6 0 1 0 0-12M8 4.8V8l2.2 1.4",
 };
 
 const KINDS = {

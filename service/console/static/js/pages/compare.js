@@ -70,7 +70,7 @@ function tableOf(rows) {
   const bodies = variants.map((variant) =>
     el("tbody", {}, el("tr", { class: "group" }, el("th", { colspan: 5, scope: "rowgroup" }, variant)), rows.filter((row) => row.variant === variant).map(rowOf)));
   const head = ["What", "A", "B", "B against A", "p"].map((text, index) => el("th", { scope: "col", class: index === 1 || index === 2 || index === 4 ? "figure" : "" }, text));
-  return wide("The comparison", el("table", {}, el("thead", {}, el("tr", {}, head)), bodies));
+  return wide("The comparison", el("table", { class: "comparison" }, el("thead", {}, el("tr", {}, head)), bodies));
 }
 
 function rowOf(row) {

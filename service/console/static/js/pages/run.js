@@ -112,7 +112,9 @@ class Page {
     this.stop.hidden = isOver || !mayChange(who);
     this.again.hidden = !isOver || !mayChange(who);
     this.remove.hidden = !isOver || who.role !== "admin";
-    parts.promises.draw(this.order, judged);
+    parts.promises.draw(this.order, judged, isOver);
+    parts.charts.section.hidden = parts.log.section.hidden = isOver && !fold.log.length;
+    parts.counters.section.hidden = isOver && !judged && !fold.times.length;
     parts.charts.draw();
     const last = new Map((judged ?? []).map((one) => [one.variant, one.counters]));
     parts.counters.draw((name) => last.get(name) ?? fold.variants.get(name)?.counters ?? {});

@@ -1,7 +1,7 @@
 // The counters of each variant, in a table whose cells change in place: a reader keeps its place,
 // and nothing is announced each second.
 
-import { el, say, show, wide } from "../dom.js";
+import { breakable, el, say, show, wide } from "../dom.js";
 import { figure, spoken } from "../words.js";
 
 const FIRST = [
@@ -17,7 +17,7 @@ export function counters(names) {
   let last = () => ({});
   const toggle = el("button", { type: "button", class: "plain", "aria-pressed": "false" }, "Show all");
   const table = el("table", { class: "counters" },
-    el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "Counter"), names.map((name) => el("th", { scope: "col" }, name)))), body);
+    el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "Counter"), names.map((name) => el("th", { scope: "col" }, breakable(name))))), body);
   const section = el("section", { class: "card", "aria-labelledby": "counters" },
     el("header", {}, el("h2", { id: "counters" }, "Counters"), toggle), wide("Counters by variant", table));
   const draw = (of) => {

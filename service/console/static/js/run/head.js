@@ -22,7 +22,8 @@ export function head(run, fold, buttons) {
   const left = el("span", {});
   const bar = el("progress", { class: "bar", max: 1, value: 0, "aria-label": "How much of this phase is over" });
   const link = el("span", { class: "link off" });
-  const clocks = el("div", { class: "clocks" }, el("span", {}, elapsed, " elapsed"), left, bar, link);
+  const word = el("span", {}, " elapsed");
+  const clocks = el("div", { class: "clocks" }, el("span", {}, elapsed, word), left, bar, link);
   const whole = el(
     "header",
     { class: "runhead" },
@@ -39,7 +40,9 @@ export function head(run, fold, buttons) {
     const name = standing({ state: now.state, outcome: now.outcome });
     if (outcome.dataset.name !== name) show(outcome, badge(name)).dataset.name = name;
     drawSteps(steps, fold, now);
-    drawClocks({ elapsed, left, bar, clocks }, fold, now);
+    link.hidden = now.state === "ended";
+    say(word, now.state === "ended" ? " from start to end" : " elapsed");
+    drawClocks({ elapsed, left, bar }, fold, now);
   };
   return { whole, draw, setLink };
 }

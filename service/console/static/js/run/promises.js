@@ -1,9 +1,8 @@
 // Promises × variants. While the run goes on a cell says how often its promise was seen broken, and
 // turns red with the first; after the end it says what the judge said.
 
-import { el, show } from "../dom.js";
+import { breakable, el, show, wide } from "../dom.js";
 import { kindOf, number, sign } from "../words.js";
-import { wide } from "../dom.js";
 
 /** read() gives {promises, judged}: names in order, and Run.verdict once there is one. */
 export function promises(fold, names, claims) {
@@ -12,12 +11,12 @@ export function promises(fold, names, claims) {
   const section = el("section", { class: "card", "aria-labelledby": "promises" },
     el("header", {}, el("h2", { id: "promises" }, "Promises"), about), place);
   let drawn = "";
-  const draw = (order, judged) => {
+  const draw = (order, judged, isOver) => {
     const known = withFound(order, fold, judged);
-    const state = JSON.stringify([known, judged, [...fold.findings].map(([name, of]) => [name, [...of]])]);
+    const state = JSON.stringify([known, judged, isOver, [...fold.findings].map(([name, of]) => [name, [...of]])]);
     if (state === drawn) return;
     const before = new Set([...place.querySelectorAll(".cell.bad")].map((one) => one.dataset.of));
-    about.textContent = judged ? "As judged" : "Seen so far; the judge has the last word at the end";
+    about.textContent = judged ? "As judged" : isOver ? "Seen; nothing was judged" : "Seen so far; the judge has the last word";
     show(place, known.length ? wide("Promises by variant", table(known, names, fold, judged, claims, before, drawn === "")) : el("p", { class: "quiet" }, "This plan's promises are judged at the end."));
     drawn = state;
   };
@@ -37,7 +36,7 @@ function table(known, names, fold, judged, claims, before, isFirst) {
       el("th", { scope: "row", title: claims.get(promise) ?? null }, promise),
       names.map((name) => el("td", {}, cell(promise, name, fold, judged, before, isFirst))));
   return el("table", { class: "grid" },
-    el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "Promise"), names.map((name) => el("th", { scope: "col" }, name)))),
+    el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "Promise"), names.map((name) => el("th", { scope: "col" }, breakable(name))))),
     el("tbody", {}, known.map(row)));
 }
 
