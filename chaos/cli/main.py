@@ -26,7 +26,7 @@ from chaos.errors import SaqChaosError
 
 VERBS = (
     "soak", "explore", "replay", "confirm", "export", "check", "story", "validate", "list",
-    "prepare", "doctor", "clean", "bench",
+    "gate", "prepare", "doctor", "clean", "serve", "bench",
 )  # fmt: skip
 EXIT_FAULT_OF_OURS = 4
 EXIT_INTERRUPTED = 130
