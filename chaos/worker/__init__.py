@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from .instrument import Instrumented, MissingPrometheus, instrument
 from .one_module import unite
 from .patches import PATCHES, PatchError, fits, worker_class
 
@@ -21,8 +22,11 @@ __all__ = [
     "ByIdWorker",
     "ByKeyWorker",
     "GuardedWorker",
+    "Instrumented",
+    "MissingPrometheus",
     "PatchError",
     "fits",
+    "instrument",
     "worker_class",
 ]
 

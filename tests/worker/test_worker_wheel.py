@@ -44,7 +44,8 @@ def test_it_holds_the_worker_folder_alone_and_needs_saq_alone(wheel: Path) -> No
     (metadata,) = [name for name in archive.namelist() if name.endswith("METADATA")]
     lines = archive.read(metadata).decode().splitlines()
     needed = [line for line in lines if line.startswith("Requires-Dist")]
-    assert needed == ["Requires-Dist: saq>=0.22"]
+    extra = "Requires-Dist: prometheus-client<1,>=0.22; extra == 'metrics'"
+    assert needed == ["Requires-Dist: saq>=0.22", extra]
 
 
 def test_it_carries_the_licence_of_the_project() -> None:
