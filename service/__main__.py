@@ -28,7 +28,8 @@ from chaos.version import VERSION
 from service import settings_loading
 from service.app import make_app
 from service.errors import ServiceError
-from service.security import serving, token_command
+from service.security import first_tokens, folders, serving, token_command
+from service.security.exposure import check_exposure
 from service.settings import Settings
 
 USAGE, FAILED = 2, 4
@@ -50,10 +51,15 @@ def main(argv: Sequence[str]) -> int:
              f"variables (docs/service.md); the one command is `token NAME ROLE`")  # fmt: skip
         return USAGE
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s")
+    logging.getLogger("httpx").setLevel(logging.WARNING)  # it logs webhooks' URLs, often secrets
     try:
         settings = settings_loading.load(os.environ)
         for sentence in settings_loading.unknown(os.environ):
             _say(sentence)
+        for made in first_tokens.make(settings):
+            _say(f"a first token was made: {made}")
+        check_exposure(settings)
+        folders.private_umask()
         listening = listen(settings.host, settings.port)
     except UsageError as error:
         _say(str(error))
