@@ -23,6 +23,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from chaos.clock import SECOND_US
+from chaos.errors import UsageError
 from service.security import folders
 from service.security.tokens import Token
 
@@ -73,7 +74,7 @@ class Sessions:
         self._now_us = now_us
         self._key = folders.write_once(data_dir / KEY_FILE, secrets.token_bytes(_KEY_BYTES))
         if len(self._key) != _KEY_BYTES:
-            raise ValueError(f"{data_dir / KEY_FILE} is no key of {_KEY_BYTES} bytes: delete it")
+            raise UsageError(f"{data_dir / KEY_FILE} is no key of {_KEY_BYTES} bytes: delete it")
         self._ended = _Ended(data_dir / ENDED_FILE, now_us())
 
     def open(self, token: Token) -> SessionCookie:

@@ -10,6 +10,7 @@ import httpx
 import pytest
 
 from chaos.clock import SECOND_US
+from chaos.errors import UsageError
 from service.security import tokens
 from service.security.sessions import ABSOLUTE_US, IDLE_US, RENEW_US, Sessions
 from service.security.tokens import Token
@@ -255,7 +256,7 @@ def test_the_key_is_private_and_made_once(tmp_path: Path) -> None:
 
 def test_a_cut_off_key_is_refused(tmp_path: Path) -> None:
     (tmp_path / "session.key").write_bytes(b"short")
-    with pytest.raises(ValueError, match="is no key of 32 bytes: delete it"):
+    with pytest.raises(UsageError, match="is no key of 32 bytes: delete it"):
         Sessions(tmp_path, Clock())
 
 

@@ -92,5 +92,5 @@ async def test_a_socket_of_the_web_is_closed_at_once(tmp_path: Path) -> None:
 
     app = app_of(settings_in(tmp_path))
     scope = {"type": "websocket", "path": "/v1/seen", "headers": [], "query_string": b""}
-    await app(scope, receive, send)  # type: ignore[arg-type]
+    await app(scope, receive, send)
     assert sent == [{"type": "websocket.close", "code": 1008}]
