@@ -75,6 +75,12 @@ def test_no_seed_is_longer_than_its_plan() -> None:
     assert max(length.duration_us(plan, number) for number in range(32)) == 3 * SECOND_US
 
 
+def test_a_plan_of_a_second_or_less_is_run_as_it_is() -> None:
+    plan = load("one-key")
+    lengths = {length.duration_us(plan, number) for number in range(32)}
+    assert (plan.duration_us, lengths) == (100_000, {100_000})
+
+
 def test_neighbouring_bases_share_no_seed() -> None:
     seeds = [{seed_of(base, number) for number in range(1_000)} for base in (1, 2)]
     assert len(seeds[0]) == len(seeds[1]) == 1_000

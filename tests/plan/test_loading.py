@@ -172,7 +172,7 @@ def test_broken_yaml_is_told_with_its_place() -> None:
 
 def test_an_unknown_name_lists_the_plans_that_ship() -> None:
     assert only("sam-key") == (
-        "no plan is called 'sam-key': did you mean 'same-key'? Accepted are production, "
+        "no plan is called 'sam-key': did you mean 'same-key'? Accepted are one-key, production, "
         "rolling-deploy, same-key, smoke, or the path of a YAML file"
     )
 

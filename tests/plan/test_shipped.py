@@ -15,7 +15,7 @@ from chaos import plan_file
 from chaos.plan import App, RollingRestartFault, SameKey
 
 ROOT = Path(__file__).parents[2]
-NAMES = ("production", "rolling-deploy", "same-key", "smoke")
+NAMES = ("one-key", "production", "rolling-deploy", "same-key", "smoke")
 
 
 def test_these_plans_ship() -> None:

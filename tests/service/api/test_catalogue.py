@@ -32,7 +32,10 @@ async def test_plans_are_those_that_ship_and_those_of_the_server(
     found = (await client.get("/v1/plans")).json()
     assert [(one["name"], one["source"]) for one in found["plans"]] == [
         ("ours", "server"),
-        *((name, "shipped") for name in ("production", "rolling-deploy", "same-key", "smoke")),
+        *(
+            (name, "shipped")
+            for name in ("one-key", "production", "rolling-deploy", "same-key", "smoke")
+        ),
     ]
     smoke = found["plans"][-1]
     assert (smoke["duration_s"], smoke["drain_s"], smoke["gate"]) == (20.0, 30.0, "strict")
