@@ -58,6 +58,7 @@ class Page {
       log: log(this.fold),
     };
     this.above = el("div", { class: "stack" });
+    this.between = el("div", { class: "stack" });
     this.below = el("div", { class: "stack" });
   }
 
@@ -65,7 +66,7 @@ class Page {
     const { parts } = this;
     show(byId("head"), parts.head.whole, aloud, this.failed);
     show(byId("body"), el("div", { class: "columns" },
-      el("div", {}, this.above, parts.promises.section, parts.charts.section, parts.counters.section, this.below),
+      el("div", {}, this.above, parts.promises.section, this.between, parts.charts.section, parts.counters.section, this.below),
       el("div", {}, parts.controls.section, parts.log.section)));
     this.draw();
     if (this.run.state === "ended") this.showVerdict();
@@ -123,8 +124,9 @@ class Page {
   }
 
   async showVerdict() {
-    const { above, below } = await verdict(this.run);
+    const { above, between, below } = await verdict(this.run);
     show(this.above, above);
+    show(this.between, between);
     show(this.below, below);
   }
 

@@ -8,16 +8,16 @@ import { clock, figure, number } from "../words.js";
 import { perSecond } from "./fold.js";
 
 const HEIGHT = 130;
-const SHADED_S = 0.5;
+const SHORT = ["sweep", "abort", "script_flush"]; // acts, not states: they would shade everything
 const DASHES = [[], [6, 3], [2, 3], [8, 3, 2, 3], [], [6, 3], [2, 3], [8, 3, 2, 3]];
 const COLOURS = 8;
 
 const CHARTS = [
   { title: "Attempts per second", of: "attempts", rate: true },
+  { title: "Jobs finished per second", of: "jobs_finished", rate: true },
   { title: "Slot collisions per second", of: "slot_collisions", rate: true },
   { title: "KeyErrors of saq, in all", of: "key_errors" },
   { title: "Orphaned contexts now", of: "orphaned_contexts_now" },
-  { title: "Jobs not finished", of: "queue_incomplete" },
   { title: "Job wait, 99th percentile", of: "job_wait_p99" },
 ];
 
@@ -39,7 +39,7 @@ export function charts(fold, names) {
   document.addEventListener("theme", () => plots.forEach((one) => one.again()));
   const keys = el("div", { class: "keys", role: "group", "aria-label": "Variants shown" });
   names.forEach((name, index) => keys.append(key(name, index, shown, draw)));
-  const about = el("p", { class: "quiet small" }, `Shaded: faults that last longer than ${SHADED_S} s. The lanes show every one.`);
+  const about = el("p", { class: "quiet small" }, "Shaded: faults that last, such as a restart or a server that is away. The lanes show every one, sweeps and aborts too.");
   const section = el("section", { class: "card", "aria-labelledby": "timeline" },
     el("header", {}, el("h2", { id: "timeline" }, "Timeline"), keys), waiting, grid, below, about);
   return { section, draw };
@@ -109,7 +109,7 @@ function options(spec, fold, names, shown, width, value) {
     width,
     height: HEIGHT,
     legend: { show: false },
-    scales: { x: { time: false }, y: { range: (_, __, top) => [0, Math.max(top * 1.08, spec.rate || isTime ? 0.1 : 4)] } },
+    scales: { x: { time: false, range: () => [0, Math.max(fold.now, 5)] }, y: { range: (_, __, top) => [0, Math.max(top * 1.08, spec.rate || isTime ? 0.1 : 4)] } },
     cursor: { sync: { key: "run" }, drag: { x: false, y: false }, points: { size: 5 }, y: false },
     axes: [
       { ...axis, size: 24, gap: 4, space: 60, values: (_, ticks) => ticks.map(clock), incrs: [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 1800, 3600] },
@@ -146,7 +146,7 @@ function shade(plot, fold, shown, colour) {
 /** Windows of the shown variants as stretches that do not overlap: no shade is laid twice. */
 function unions(fold, shown) {
   const found = [];
-  const long = fold.windows.filter((one) => shown.has(one.variant) && (one.to ?? fold.now) - one.from > SHADED_S);
+  const long = fold.windows.filter((one) => shown.has(one.variant) && !SHORT.includes(one.fault));
   for (const one of long.sort((a, b) => a.from - b.from)) {
     const to = one.to ?? fold.now;
     const last = found.at(-1);

@@ -1,7 +1,7 @@
 // What the events of a run add up to: figures over time, fault windows, broken promises, a log.
 // Pure: events in, state out; the parts of the page read it. Everything has a bound.
 
-export const CHARTED = ["attempts", "slot_collisions", "key_errors", "orphaned_contexts_now", "queue_incomplete", "job_wait_p99"];
+export const CHARTED = ["attempts", "slot_collisions", "key_errors", "orphaned_contexts_now", "jobs_finished", "job_wait_p99"];
 const POINTS_MAX = 3_000;
 const LOG_MAX = 400;
 const WINDOWS_MAX = 20_000;

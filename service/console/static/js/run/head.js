@@ -42,7 +42,7 @@ export function head(run, fold, buttons) {
     drawSteps(steps, fold, now);
     link.hidden = now.state === "ended";
     say(word, now.state === "ended" ? " from start to end" : " elapsed");
-    drawClocks({ elapsed, left, bar }, fold, now);
+    drawClocks({ elapsed, left, bar }, fold, now, run.world === "sim");
   };
   return { whole, draw, setLink };
 }
@@ -82,7 +82,7 @@ function drawSteps(steps, fold, now) {
   }));
 }
 
-function drawClocks(parts, fold, now) {
+function drawClocks(parts, fold, now, isSim) {
   const over = now.ended_at ? Date.parse(now.ended_at) : Date.now();
   const began = now.started_at ? Date.parse(now.started_at) : null;
   say(parts.elapsed, began === null ? "0:00" : clock((over - began) / 1000));
@@ -94,6 +94,6 @@ function drawClocks(parts, fold, now) {
   const since = began === null ? 0 : (Date.now() - began) / 1000 - slowest.leftAt;
   const left = Math.max(0, slowest.left - Math.min(3, Math.max(0, since)));
   const spent = Math.max(0, fold.now - (slowest.phaseAt ?? 0));
-  show(parts.left, el("b", {}, clock(left)), slowest.phase === "liveness" ? " left at most" : " left of the load");
+  show(parts.left, el("b", {}, clock(left)), isSim ? " of virtual time left at most" : " left at most");
   parts.bar.value = spent + left > 0 ? spent / (spent + left) : 0;
 }

@@ -20,12 +20,13 @@ const HEADLINES = {
 const SIDES = { passed: "good", failed: "bad", unknown: "unsure", error: "bad" };
 const ENDED = { aborted: "It ended early: a threshold failed.", limit: "It ended early: a limit of the plan was reached." };
 
-/** {above, below}: the answer goes before the figures, the evidence behind them. */
+/** {above, between, below}: the answer, then (behind the promises) findings, then (last) the rest. */
 export async function verdict(run) {
   const found = await get(`/v1/runs/${encodeURIComponent(run.id)}/verdict`).catch((error) => error);
   const isThere = !(found instanceof Error);
   return {
-    above: [answer(run, isThere ? found : null), isThere ? findings(run, found) : missing(run, found)],
+    above: [answer(run, isThere ? found : null), isThere ? null : missing(run, found)],
+    between: isThere ? [findings(run, found)] : [],
     below: isThere ? [exposures(found), thresholds(found), story(run), repeat(found)] : [],
   };
 }
@@ -107,11 +108,11 @@ function evidence(run, one) {
 // --- exposures, thresholds ----------------------------------------------------------------------
 
 function exposures(found) {
-  const rows = found.variants.flatMap((variant) => variant.promises.map((promise, index) =>
-    el("tr", {}, index ? null : el("th", { scope: "rowgroup", rowspan: variant.promises.length }, variant.variant),
-      el("td", {}, promise.promise),
-      el("td", { class: kindOf(promise.outcome) }, promise.outcome),
-      el("td", {}, promise.reason || rateSentence(promise)))));
+  const row = (promise) => [
+    el("dt", {}, el("span", { class: kindOf(promise.outcome) }, sign(kindOf(promise.outcome)), el("span", { class: "aloud" }, promise.outcome)), " ", promise.promise),
+    el("dd", {}, promise.reason ? `${promise.reason} (${rateSentence(promise)})` : rateSentence(promise)),
+  ];
+  const lists = found.variants.map((variant) => [el("h3", {}, variant.variant), el("dl", { class: "rates" }, variant.promises.map(row))]);
   const required = found.variants.flatMap((variant) => variant.exposures.filter((one) => one.required).map((one) => {
     const met = one.count >= one.required;
     return el("li", { class: met ? "" : "unsure" }, `${variant.variant}: ${number(one.count)} ${spoken(one.exposure)} of at least ${number(one.required)}${met ? "" : ", too few to say anything"}`);
@@ -119,7 +120,7 @@ function exposures(found) {
   return el("section", { class: "card", "aria-labelledby": "exposures" },
     el("header", {}, el("h2", { id: "exposures" }, "How often the danger was met")),
     required.length ? el("ul", {}, required) : null,
-    wide("Exposures and bounds", el("table", {}, headings("Variant", "Promise", "Outcome", "Rate, with its 95 % bound"), el("tbody", {}, rows))));
+    lists);
 }
 
 function thresholds(found) {
@@ -146,7 +147,7 @@ function story(run) {
     try {
       const response = await request("GET", path);
       await response.body?.cancel();
-      show(place, el("iframe", { src: path, sandbox: "", loading: "lazy", title: "The story of the first finding" }));
+      show(place, el("iframe", { src: path, sandbox: "", title: "The story of the first finding" }));
     } catch (error) {
       if (error.status === 404) section.remove();
       else show(place, failure(error));
