@@ -200,7 +200,7 @@ def configuration(*, token: bool) -> str:
         "static_configs": [{"targets": ["service:8080"]}],
     }
     if token:
-        job["authorization"] = {"credentials_file": "secrets/saqchaos-token"}
+        job["authorization"] = {"credentials_file": "/secrets/viewer-token"}
     return _yaml(
         {
             "global": {"scrape_interval": "15s", "evaluation_interval": "15s"},
