@@ -36,6 +36,7 @@ from chaos.run import Conductor
 from chaos.steering import Wanted
 from chaos.stored import HISTORY_FILE, PLAN_FILE
 from chaos.tail import EventFile
+from chaos.timeline import Timeline
 from chaos.variants import Variant
 from chaos.verdict import Verdict
 from chaos.version import VERSION
@@ -52,12 +53,14 @@ class SoakResult:
     """What a soak leaves: the verdict, its history, and the directory that holds both.
 
     `failure` is why the world failed, if it did: the verdict then speaks of what came before.
+    `timelines` are the folds that the verdict was drawn from, one per variant.
     """
 
     verdict: Verdict
     history: History
     folder: Path
     failure: SaqChaosError | None = None
+    timelines: tuple[Timeline, ...] = ()
 
 
 def soak(request: SoakRequest, observer: Observer) -> SoakResult:
@@ -373,4 +376,4 @@ def _conclude(request: SoakRequest, soaking: _Soak, failure: SaqChaosError | Non
         events=len(history),
     )
     (soaking.folder / METRICS_FILE).write_bytes(exposition(request.plan, judged))
-    return SoakResult(verdict, history, soaking.folder, failure)
+    return SoakResult(verdict, history, soaking.folder, failure, judged.timelines)

@@ -277,7 +277,7 @@ class _Simulated:
             lane.path.unlink(missing_ok=True)
             if lane.done:
                 self.observer.note(speed_line(lane.build.label, lane.done))
-        return SoakResult(verdict, history, self.folder, failure)
+        return SoakResult(verdict, history, self.folder, failure, judged.timelines)
 
     def _failure(self) -> SaqChaosError | None:
         """Why the world failed, if it did; the run's end is settled with it."""

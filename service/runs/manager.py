@@ -1,10 +1,7 @@
 """The runs of this service: what the API asks (`service.ports.Runs`), and the queue of them.
 
-    submit ─► Store ─► queue ─► Carrying ─► ended ─► retention
-                         ▲ nobody waits: the standing soak
+    submit ─► Store ─► RunQueue ─► Carrying ─► ended ─► retention
 
-One run at a time, first come, first served: a live run uses the whole machine, and two at once
-would measure each other. A standing run begins only when nobody waits, and then goes on to its end.
 Everything that changes is done on the service's own loop; reads may come from any thread.
 """
 
@@ -16,7 +13,6 @@ import logging
 import secrets
 import time
 from collections.abc import AsyncIterator
-from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -46,7 +42,8 @@ from service.runs.carrying import STOP_SECONDS, Carrying, Metrics
 from service.runs.feed import Feeds
 from service.runs.journal import Journal
 from service.runs.judging import Judging
-from service.runs.standing import BY, StandingSoak
+from service.runs.queue import Asked, RunQueue
+from service.runs.standing import StandingSoak
 from service.security.policy import check_fault
 from service.settings import Settings
 
@@ -56,13 +53,6 @@ RETAIN_SECONDS = 600.0
 CLOSE_SECONDS = 30.0
 COME_AGAIN_S = 30
 _LOG = logging.getLogger("service.runs")
-
-
-class Asked(msgspec.Struct, frozen=True):
-    """What a run was asked for, as the index keeps it: no secret is in it."""
-
-    request: str
-    plan: str
 
 
 class RunManager:
@@ -84,9 +74,6 @@ class RunManager:
         self._runs_dir = self._data_dir / "runs"
         self._logs = self._data_dir / "logs"
         self._clock = MonotonicClock()
-        self._standing = StandingSoak(settings.standing, self._clock)
-        self._wake = asyncio.Event()
-        self._current: Carrying | None = None
         self._closing = False
         self._started = False
         self._disk = ""
@@ -110,12 +97,18 @@ class RunManager:
         self._feeds = Feeds(self._store.events, self._settings.limits.subscribers)
         self._journal = Journal(self._store, self._feeds)
         self._judging = Judging(self._store, self._runs_dir, self._logs)
+        self._queue = RunQueue(
+            settings=self._settings, store=self._store, journal=self._journal,
+            judging=self._judging, standing=StandingSoak(self._settings.standing, self._clock),
+            metrics=self._metrics, runs_dir=self._runs_dir, logs=self._logs, stop_s=self._stop_s,
+            why_not=self._why_not, submit=self.submit, after=self._retain,
+        )  # fmt: skip
         recovery.recover(self._store, self._journal, self._judging, self._runs_dir)
         for run in self._store.in_state("queued"):
             self._feeds.open(run.id)
         self._started = True
         self._tasks = [
-            asyncio.create_task(self._work(), name="runs"),
+            asyncio.create_task(self._queue.work(), name="runs"),
             asyncio.create_task(self._tidy(), name="tidying runs"),
         ]
 
@@ -125,9 +118,7 @@ class RunManager:
             return
         self._closing = True
         working, tidying = self._tasks
-        if self._current is not None:
-            self._current.stop("", "the service was shut down", "closing")
-        self._wake.set()
+        self._queue.close()
         await asyncio.wait([working], timeout=CLOSE_SECONDS)
         for task in (working, tidying):
             task.cancel()
@@ -142,6 +133,10 @@ class RunManager:
         if self._closing or not self._started:
             return "the service is starting, or shutting down"
         return self._journal.trouble or self._disk
+
+    def _why_not(self) -> str:
+        """Why no run may begin now; empty if one may."""
+        return self.ready() or ("locked" if self.locked().locked else "")
 
     # --- asking for runs --------------------------------------------------------------------------
 
@@ -165,7 +160,7 @@ class RunManager:
         self._store.add(run, msgspec.json.encode(asked).decode(), kept)
         self._feeds.open(run.id)
         self._journal.say(run.id, "state", EventData(state="queued", by=trigger.by))
-        self._wake.set()
+        self._queue.wake()
         return self.get(run.id)
 
     def _check_open(self) -> None:
@@ -204,8 +199,9 @@ class RunManager:
         found = self.get(run)
         if found.state == "ended":
             raise Conflict(f"run {run} has ended")
-        if self._current is not None and self._current.run.id == run:
-            self._current.stop(caller.name, f"{caller.name} stopped it")
+        current = self._queue.current
+        if current is not None and current.run.id == run:
+            current.stop(caller.name, f"{caller.name} stopped it")
         else:
             self._stop_waiting(found, f"{caller.name} stopped it before it began")
         return self.get(run)
@@ -241,7 +237,7 @@ class RunManager:
     async def inject(self, run: str, request: FaultRequest, caller: Caller) -> FaultAccepted:
         """Inject one fault now into a live run that is in its phase SAFETY."""
         found = self.get(run)
-        current = self._current
+        current = self._queue.current
         if current is None or current.run.id != run:
             raise Conflict(f"run {run} does not go on now: it is {found.state}")
         lock = self.locked()
@@ -261,7 +257,7 @@ class RunManager:
         except UsageError as error:
             raise Invalid(str(error)) from error
         plan = loads(current.start.plan, "plan")
-        redis = self._asked(current.run.id)[0].redis
+        redis = self._queue.asked(current.run.id)[0].redis
         check_fault(fault, plan, self._settings, redis=redis)
         if request.variants is None:
             return fault, None
@@ -288,95 +284,20 @@ class RunManager:
         text = f"{caller.name} locked the service: {reason}"
         for run in self._store.in_state("queued"):
             self._stop_waiting(run, text)
-        if self._current is not None:
-            self._current.stop(caller.name, text)
+        if self._queue.current is not None:
+            self._queue.current.stop(caller.name, text)
         return lock
 
     async def release(self, caller: Caller) -> Lock:
         """Let runs be made again."""
         _LOG.info("%s released the lock", caller.name)
         self._store.put_lock(Lock(locked=False))
-        self._wake.set()
+        self._queue.wake()
         return self.locked()
 
     def locked(self) -> Lock:
         """Whether the service is locked, by whom and why."""
         return self._store.lock()
-
-    # --- the queue --------------------------------------------------------------------------------
-
-    async def _work(self) -> None:
-        """Make one run after the other until the service goes."""
-        while not self._closing:
-            self._wake.clear()
-            try:
-                run = self._next()
-            except ServiceError as error:
-                _LOG.error("the queue cannot go on: %s", error)
-                run = None
-            if run is None:
-                await self._sleep()
-            else:
-                await self._make(run)
-
-    def _next(self) -> Run | None:
-        """The run whose turn it is, if there is one."""
-        if self.locked().locked or self.ready():
-            return None
-        waiting = self._store.in_state("queued")
-        if waiting:
-            return waiting[0]
-        if self._standing.due_in_us() == 0:
-            try:
-                return self.submit(self._standing.request(), Trigger("standing", BY))
-            except ServiceError as error:
-                self._standing.failed()
-                problems = "; ".join(error.problems) or error.detail
-                _LOG.error("the standing soak cannot be made: %s", problems)
-        return None
-
-    async def _sleep(self) -> None:
-        """Until something happens that may give the queue work."""
-        due_us = self._standing.due_in_us()
-        seconds = TIDY_SECONDS if due_us is None else min(TIDY_SECONDS, due_us / SECOND_US + 0.01)
-        with suppress(TimeoutError):
-            await asyncio.wait_for(self._wake.wait(), seconds)
-
-    async def _make(self, run: Run) -> None:
-        try:
-            request, plan = self._asked(run.id)
-            start = resolve.again(request, plan, self._settings).start(run.id, self._runs_dir)
-        except (ServiceError, msgspec.DecodeError) as error:
-            self._refuse(run, error)
-            return
-        self._current = Carrying(
-            run=run, start=start, journal=self._journal, folder=self._runs_dir / run.id,
-            log=self._logs / f"{run.id}.log", run_s=self._settings.limits.run_s,
-            stop_s=self._stop_s, metrics=self._metrics,
-        )  # fmt: skip
-        try:
-            run = await self._current.carry()
-            if self._current.is_cut_off:
-                self._judging.add(run.id)
-        finally:
-            self._current = None
-        if run.trigger == "standing":
-            self._standing.ended(run)
-        await self._retain()
-
-    def _asked(self, run: str) -> tuple[RunRequest, str]:
-        asked = msgspec.json.decode(self._store.request(run), type=Asked)
-        return RunRequest.model_validate_json(asked.request), asked.plan
-
-    def _refuse(self, run: Run, error: Exception) -> None:
-        """A run that may no longer be made: the settings are others than when it was asked for."""
-        detail = error.detail if isinstance(error, ServiceError) else str(error)
-        text = f"it can no longer be made: {detail}"
-        ended = {"state": "ended", "outcome": "error", "exit_code": 2, "error": text}
-        ended_at = datetime.now(UTC)
-        self._journal.conclude(run.model_copy(update={**ended, "ended_at": ended_at}), text)
-        if run.trigger == "standing":
-            self._standing.failed()
 
     # --- keeping house ----------------------------------------------------------------------------
 

@@ -19,6 +19,7 @@ from chaos.clock import SECOND_US, Clock
 from chaos.plan import Plan
 from chaos.timeline import Timeline
 from chaos.timeline.hosts import FaultWindow
+from chaos.verdict import PromiseVerdict, VariantVerdict
 from service.models import EventData
 
 EVERY_US = 2 * SECOND_US
@@ -36,7 +37,7 @@ class News:
         self._plan = plan
         self._checkers = [by_name(name) for name in plan.promises]
         self._seen: dict[str, int] = {}
-        self._open: dict[str, list[FaultWindow]] = {}
+        self._open: dict[str, list[tuple[str, int]]] = {}
         self._counts: dict[tuple[str, str], int] = {}
         self._said_us: dict[tuple[str, str], int] = {}
         self._next_us = 0
@@ -44,13 +45,14 @@ class News:
     def faults(self, timelines: Sequence[Timeline]) -> Iterator[EventData]:
         """Injections and healings since the last call."""
         for timeline in timelines:
-            seen = self._seen.get(timeline.variant, 0)
-            fresh = list(islice(timeline.faults.windows.values(), seen, None))
-            self._seen[timeline.variant] = seen + len(fresh)
-            yield from (_injected(timeline.variant, window) for window in fresh)
-            waiting = [*self._open.get(timeline.variant, ()), *fresh]
-            yield from (_healed(timeline.variant, one) for one in waiting if one.healed)
-            self._open[timeline.variant] = [one for one in waiting if one.healed is None]
+            variant, windows = timeline.variant, timeline.faults.windows
+            seen = self._seen.get(variant, 0)
+            fresh = list(islice(windows, seen, None))
+            self._seen[variant] = seen + len(fresh)
+            yield from (_injected(variant, windows[key]) for key in fresh)
+            waiting = [*self._open.get(variant, ()), *fresh]
+            yield from (_healed(variant, windows[key]) for key in waiting if windows[key].healed)
+            self._open[variant] = [key for key in waiting if windows[key].healed is None]
 
     def findings(self, timelines: Sequence[Timeline]) -> Iterator[EventData]:
         """Promises whose count rose; each at once the first time, later at most now and then."""
@@ -63,6 +65,13 @@ class News:
         pause_us = max(EVERY_US, SHARE * spent_us)
         self._next_us = 1 << 62 if spent_us > TOO_LONG_US else began_us + spent_us + pause_us
 
+    def last(self, verdicts: Sequence[VariantVerdict]) -> Iterator[EventData]:
+        """What the judge found beyond what was said before."""
+        for verdict in verdicts:
+            for promise in verdict.promises:
+                if promise.count > self._counts.get((verdict.variant, promise.promise), 0):
+                    yield _finding(verdict.variant, promise)
+
     def _look(self, timeline: Timeline, now_us: int) -> Iterator[EventData]:
         for checker in self._checkers:
             with timeline.lock:
@@ -71,12 +80,12 @@ class News:
             is_due = now_us - self._said_us.get(key, -AGAIN_US) >= AGAIN_US
             if found.count > self._counts.get(key, 0) and is_due:
                 self._counts[key], self._said_us[key] = found.count, now_us
-                yield EventData(
-                    variant=timeline.variant,
-                    promise=checker.name,
-                    count=found.count,
-                    text=found.findings[-1].message[:TEXT_MAX] if found.findings else None,
-                )
+                yield _finding(timeline.variant, found)
+
+
+def _finding(variant: str, found: PromiseVerdict) -> EventData:
+    text = found.findings[-1].message[:TEXT_MAX] if found.findings else None
+    return EventData(variant=variant, promise=found.promise, count=found.count, text=text)
 
 
 def _injected(variant: str, window: FaultWindow) -> EventData:

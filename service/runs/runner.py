@@ -27,7 +27,14 @@ from chaos import gate, judge, plan_file, stored
 from chaos.clock import SECOND_US, MonotonicClock
 from chaos.errors import SaqChaosError, UsageError
 from chaos.event import RunBegan
-from chaos.metrics import Snapshots, encode, exposition
+from chaos.metrics import (
+    Snapshot,
+    Snapshots,
+    TimelineCollector,
+    encode,
+    exposition,
+    snapshot,
+)
 from chaos.plan import Plan
 from chaos.reports import files
 from chaos.request import SoakRequest, VariantStatus
@@ -77,6 +84,7 @@ class Reporter:
     """The observer of the run (`chaos.request.Observer`): turns what it is told into messages."""
 
     def __init__(self, plan: Plan, teller: Teller) -> None:
+        self._plan = plan
         self._teller = teller
         self._clock = MonotonicClock()
         self._news = News(plan, self._clock)
@@ -107,8 +115,25 @@ class Reporter:
         if self._is_due:
             for data in self._news.findings(timelines):
                 self._teller.say("finding", data)
-            taken = encode(self._snapshots.of(timelines))
-            self._teller.tell(messages.Measured(snapshot=msgspec.Raw(taken)))
+            self._measured(self._snapshots.of(timelines))
+
+    def finish(self, result: SoakResult) -> None:
+        """Tell what the last tick did not: faults that healed at the end, what the judge found."""
+        timelines, verdicts = result.timelines, result.verdict.variants
+        for data in self._news.faults(timelines):
+            self._teller.say("fault", data)
+        for data in self._news.last(verdicts):
+            self._teller.say("finding", data)
+        counts = {
+            one.variant: {promise.promise: promise.count for promise in one.promises}
+            for one in verdicts
+        }
+        promises = self._plan.promises
+        collector = TimelineCollector(timelines, promises, lambda: counts, self._plan)
+        self._measured(snapshot(collector))
+
+    def _measured(self, taken: Snapshot) -> None:
+        self._teller.tell(messages.Measured(snapshot=msgspec.Raw(encode(taken))))
 
 
 def _tick(status: VariantStatus) -> VariantTick:
@@ -177,7 +202,9 @@ def carry_out(start: messages.Start, steering: Steering, teller: Teller) -> mess
         run=start.run,
         steering=steering,
     )
-    result = _soak(request, Reporter(plan, teller))
+    reporter = Reporter(plan, teller)
+    result = _soak(request, reporter)
+    reporter.finish(result)
     files.write(result.folder, result.verdict, result.history)
     return ended(result)
 
