@@ -109,7 +109,10 @@ async def get_story(_: Viewer, runs: RunsOf, run: RunPath) -> Response:
     "/plan",
     operation_id="getRunPlan",
     response_class=PlainTextResponse,
-    responses={**_as("application/yaml", "plan.yaml, every default in it."), **answers(*LEFT)},
+    responses={
+        **_as("application/yaml", "plan.yaml, every default in it.", {"type": "object"}),
+        **answers(*LEFT),
+    },
 )
 async def get_run_plan(_: Viewer, runs: RunsOf, run: RunPath) -> Response:
     """The plan as it was run: a run of it is the same run."""

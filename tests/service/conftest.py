@@ -77,7 +77,7 @@ def start_server(tmp_path: Path) -> Iterator[StartServer]:
     started: list[Server] = []
 
     def start(**variables: str) -> Server:
-        server = _start(tmp_path, variables)
+        server = start_process(tmp_path, variables)
         started.append(server)
         return server
 
@@ -104,7 +104,8 @@ def environment(data_dir: Path, variables: dict[str, str]) -> dict[str, str]:
     return {**kept, **own, **variables}
 
 
-def _start(folder: Path, variables: dict[str, str]) -> Server:
+def start_process(folder: Path, variables: dict[str, str]) -> Server:
+    """A server whose data directory is `folder/data`; whoever starts it ends it."""
     data_dir = folder / "data"
     port_file = data_dir / "port"
     port_file.unlink(missing_ok=True)

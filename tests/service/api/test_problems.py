@@ -1,0 +1,98 @@
+"""Every error is a problem document, and docs/api.md explains each kind."""
+
+from __future__ import annotations
+
+import logging
+import re
+from pathlib import Path
+
+import httpx
+import pytest
+from fastapi import FastAPI
+
+from service.api import problems
+from service.errors import TooMany
+
+ROOT = Path(__file__).parent.parent.parent.parent
+MEDIA_TYPE = "application/problem+json"
+
+
+def test_the_documentation_explains_each_kind_with_its_status() -> None:
+    text = (ROOT / "docs" / "api.md").read_text("utf-8")
+    rows = re.findall(r"^\| `([a-z-]+)` \| (\d{3}) \| .{20,} \|$", text, re.MULTILINE)
+    assert rows == [(kind.kind, str(kind.status)) for kind in problems.kinds()]
+
+
+async def test_a_path_that_nothing_has_is_a_problem_for_programs_and_a_page_for_people(
+    client: httpx.AsyncClient,
+) -> None:
+    answer = await client.get("/v1/nothing")
+    assert (answer.status_code, answer.headers["content-type"]) == (404, MEDIA_TYPE)
+    assert "'/v1/nothing'" in answer.json()["detail"]
+    page = await client.get("/nothing", headers={"Accept": "text/html"})
+    assert (page.status_code, page.headers["content-type"]) == (404, "text/html; charset=utf-8")
+
+
+async def test_a_method_that_a_path_does_not_know_names_those_it_knows(
+    client: httpx.AsyncClient,
+) -> None:
+    answer = await client.delete("/v1/plans")
+    assert (answer.status_code, answer.headers["content-type"]) == (405, MEDIA_TYPE)
+    assert answer.headers["allow"] == "GET"
+    assert answer.json()["type"] == "/problems/method-not-allowed"
+
+
+async def test_a_body_that_is_no_json_cannot_be_read(client: httpx.AsyncClient) -> None:
+    headers = {"Content-Type": "application/json"}
+    answer = await client.post("/v1/runs", content=b'{"plan": ', headers=headers)
+    assert (answer.status_code, answer.json()["type"]) == (400, "/problems/bad-request")
+
+
+async def test_every_wrong_value_of_a_body_is_named(client: httpx.AsyncClient) -> None:
+    wrong = {"plan": "smoke", "seed": -1, "surprise": 1, "labels": {"a b": "x"}}
+    answer = await client.post("/v1/runs", json=wrong)
+    assert answer.status_code == 422
+    told = answer.json()["problems"]
+    assert [one.partition(":")[0] for one in told] == [
+        "body.seed",
+        "body.labels.a b.[key]",
+        "body.surprise",
+    ]
+    assert answer.json()["detail"] == f"3 problems; the first: {told[0]}"
+
+
+async def test_a_fault_of_ours_tells_its_id_and_nothing_else(
+    app: FastAPI, client: httpx.AsyncClient, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def broken() -> None:
+        raise ValueError("the secret is 1234")
+
+    app.router.add_api_route("/broken", broken)
+    with caplog.at_level(logging.ERROR):
+        answer = await client.get("/broken")
+    assert (answer.status_code, answer.headers["content-type"]) == (500, MEDIA_TYPE)
+    identity = answer.headers["x-request-id"]
+    assert answer.json()["detail"].endswith(f"request id {identity}")
+    assert "1234" not in answer.text
+    assert identity in caplog.text
+    assert "the secret is 1234" in caplog.text
+
+
+async def test_an_id_of_the_client_is_not_taken_over(client: httpx.AsyncClient) -> None:
+    answer = await client.get("/healthz", headers={"X-Request-Id": "mine"})
+    assert re.fullmatch(r"[0-9a-f]{16}", answer.headers["x-request-id"])
+
+
+def test_a_problem_says_when_to_come_again() -> None:
+    answer = problems.response(TooMany("50 runs wait", retry_after_s=7))
+    assert (answer.status_code, answer.headers["retry-after"]) == (429, "7")
+
+
+def test_problems_of_one_status_are_described_together() -> None:
+    from service.errors import Invalid, NotAllowed
+
+    described = problems.answers(Invalid, NotAllowed)
+    assert list(described) == [400, 401, 403, 422, 429]
+    assert described[422]["description"] == (
+        "The request is wrong; The server's operator has not allowed this"
+    )
