@@ -81,7 +81,9 @@ def _lane_cells(charts: Charts) -> Iterator[tuple[str, ...]]:
 def _figure(chart: Chart, charts: Charts) -> Iterator[str]:
     unit = {"/s": ", per second", " s": ", seconds", "": ""}[chart.unit]
     yield f'<figure class="chart"><figcaption><h3>{escaped(chart.title)}{unit}</h3>'
-    yield f'<p class="small">{escaped(chart.what)}</p></figcaption>'
+    high = f" The height of a strip is {draw.value(chart.top)}{chart.unit}."
+    what = chart.what + (high if chart.panels[0].part else "")
+    yield f'<p class="small">{escaped(what)}</p></figcaption>'
     names = [line.name for line in chart.panels[0].lines]
     if len(names) > 1:
         yield draw.legend(names)

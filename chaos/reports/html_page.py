@@ -1,7 +1,8 @@
 """report.html: one file that explains a run to somebody who was not there.
 
-    the answer and why · promises × variants · findings with their events · charts with fault
-    windows · what the answers are worth · thresholds · counters · versions · plan
+    the answer and why · promises × variants · what the answers are worth · thresholds
+    the story of the first finding · charts with fault windows · findings with their events
+    counters · versions · plan
 
 Self-contained: no script, no picture, no font, no address of another machine; a content security
 policy forbids them, so a report can be attached to a ticket and opened anywhere. It follows the
@@ -28,6 +29,13 @@ _POLICY = (
     "form-action 'none'"
 )
 _PLAN_MAX = 60_000
+_REASONS_MAX = 40
+_NAV = "<nav></nav>"  # filled in once it is known which sections there are
+_SECTIONS = (
+    ("promises", "promises"), ("worth", "what they are worth"), ("story", "how it happens"),
+    ("charts", "what happened when"), ("findings", "findings"), ("counters", "counters"),
+    ("ran", "versions"), ("plan", "plan"),
+)  # fmt: skip
 
 
 def render(
@@ -49,23 +57,24 @@ def render(
         told: that story; the page has it in short.
         slack_us: the plan's slack, by which the charts are folded as the verdict was.
     """
-    variants = verdict.variants
     body = "\n".join(
         (
             *_head(verdict, history),
             "<main>",
-            *_promises(variants),
-            *report_findings.section(variants, history, told, story),
+            *_promises(verdict.variants),
+            *_exposures(verdict.variants),
+            *_thresholds(verdict.variants),
+            *report_findings.story_section(told, story),
             *chart_page.section(history, slack_us),
-            *_exposures(variants),
-            *_thresholds(variants),
-            *_counters(variants),
+            *report_findings.section(verdict.variants, history),
+            *_counters(verdict.variants),
             *_versions(verdict, history),
             *_plan(plan_yaml),
             "</main>",
             *_foot(verdict),
         )
     )
+    body = body.replace(_NAV, _nav(body), 1)
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
@@ -93,7 +102,15 @@ def _head(verdict: Verdict, history: History | None) -> Iterator[str]:
     yield from _reasons(verdict)
     if verdict.repeat:
         yield f'<p>Repeat it:</p><pre class="repeat">{html(verdict.repeat, limit=10_000)}</pre>'
-    yield "</header>"
+    yield f"{_NAV}</header>"
+
+
+def _nav(body: str) -> str:
+    """Links to the sections that are there."""
+    links = "".join(
+        f'<a href="#{name}">{title}</a>' for name, title in _SECTIONS if f'id="{name}"' in body
+    )
+    return f'<nav aria-label="sections of this page">{links}</nav>'
 
 
 def _began(history: History | None) -> str:
@@ -105,11 +122,18 @@ def _reasons(verdict: Verdict) -> Iterator[str]:
     """Why the gate says so; each of the many "no worse" behind the line that sums them up."""
     reasons = words.gate_reasons(verdict.gate)
     if reasons:
-        yield f"<ul>{''.join(f'<li>{html(reason)}</li>' for reason in reasons)}</ul>"
+        yield _list(reasons)
     if reasons != verdict.gate.reasons:
         each = words.no_worse(verdict.gate)
-        items = "".join(f"<li>{html(reason)}</li>" for reason in each)
-        yield f"<details><summary>All {len(each)} comparisons</summary><ul>{items}</ul></details>"
+        yield f"<details><summary>All {len(each)} comparisons</summary>{_list(each)}</details>"
+
+
+def _list(reasons: tuple[str, ...]) -> str:
+    items = [f"<li>{html(reason, 300)}</li>" for reason in reasons[:_REASONS_MAX]]
+    rest = len(reasons) - len(items)
+    if rest > 0:
+        items.append(f"<li>… and {words.many(rest, 'more reason')}: see verdict.json</li>")
+    return f"<ul>{''.join(items)}</ul>"
 
 
 # --- tables ---------------------------------------------------------------------------------------
@@ -156,7 +180,7 @@ def _promise(variant: VariantVerdict, at: int, name: str) -> str:
         place = variant.promises.index(promise)
         badge = f'<a href="#{report_findings.anchor(at, place)}">{badge}</a>'
     said = _because(promise)
-    return badge + (f'<span class="small">{html(said)}</span>' if said else "")
+    return badge + (f'<span class="small">{html(said, 160)}</span>' if said else "")
 
 
 def _because(promise: PromiseVerdict) -> str:
@@ -190,7 +214,9 @@ def _exposures(variants: tuple[VariantVerdict, ...]) -> Iterator[str]:
 
 
 def _rate(promise: PromiseVerdict | None) -> str:
-    return "not judged" if promise is None else html(words.rate_sentence(promise))
+    if promise is None:
+        return "not judged"
+    return html(words.rate_sentence(promise)).replace(" %", "&nbsp;%")
 
 
 def _met(variant: VariantVerdict, name: str) -> str:
@@ -257,10 +283,14 @@ def _plan(plan_yaml: str) -> Iterator[str]:
     if not plan_yaml:
         return
     yield _section("plan", "Plan")
-    shown = plan_yaml[:_PLAN_MAX]
-    text = "\n".join(html(line) for line in shown.splitlines())
-    if len(shown) < len(plan_yaml):
-        text += f"\n… {len(plan_yaml) - len(shown):,} more characters: see plan.yaml"
+    lines = [html(line) for line in plan_yaml.splitlines()]
+    shown, left = 0, _PLAN_MAX
+    while shown < len(lines) and len(lines[shown]) < left:
+        left -= len(lines[shown]) + 1
+        shown += 1
+    text = "\n".join(lines[:shown])
+    if shown < len(lines):
+        text += f"\n… and {words.many(len(lines) - shown, 'more line')}: see plan.yaml"
     yield f"<details><summary>The whole plan</summary><pre>{text}</pre></details></section>"
 
 

@@ -29,10 +29,11 @@ from chaos.counters import spoken
 from chaos.event import PhaseBegan, RunBegan, RunEnded
 from chaos.history import History
 from chaos.reports import words
-from chaos.reports.escape import xml
+from chaos.reports.escape import terminal, xml
 from chaos.verdict import Outcome, PromiseVerdict, ThresholdVerdict, VariantVerdict, Verdict
 
 FINDINGS_SHOWN = 5
+_LINE_MAX = 400
 _Element = ElementTree.Element
 
 
@@ -146,7 +147,7 @@ def _details(promise: PromiseVerdict, history: History | None) -> str:
     rest = promise.count - min(promise.count, len(promise.findings), FINDINGS_SHOWN)
     if rest:
         lines.append(f"… and {words.many(rest, 'more finding')}: see report.html")
-    return "\n".join(lines)
+    return "\n".join(terminal(line)[:_LINE_MAX] for line in lines)
 
 
 # --- the gate -------------------------------------------------------------------------------------

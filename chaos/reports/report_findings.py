@@ -1,8 +1,8 @@
 """The findings of report.html: per promise and variant the first few, each with its events.
 
 An event is told by its number in history.jsonl, when, where, its kind, and in plain words; what
-the history itself says stands below it. However many findings there are, the section stays within
-`BUDGET` characters: what comes after that names its event numbers alone, and says so.
+the history itself says stands below it. However many findings there are, the section stays near
+`BUDGET` characters: of what comes after that only the counts are told, and it says so.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from chaos.verdict import Finding, PromiseVerdict, VariantVerdict
 
 SHOWN = 3
 EVENTS_SHOWN = 12
-BUDGET = 450_000
+BUDGET = 350_000
 _RAW_LIMIT = 300
 
 
@@ -29,10 +29,8 @@ def anchor(variant: int, promise: int) -> str:
     return f"finding-{variant}-{promise}"
 
 
-def section(
-    variants: Sequence[VariantVerdict], history: History | None, story: Story | None, page: str
-) -> Iterator[str]:
-    """The whole section; `page` is the file that tells the story with its picture, if there."""
+def section(variants: Sequence[VariantVerdict], history: History | None) -> Iterator[str]:
+    """The whole section; the first finding of each promise stands open where it is seen first."""
     broken = [
         (anchor(at, place), one, promise)
         for at, one in enumerate(variants)
@@ -42,34 +40,35 @@ def section(
     yield '<section aria-labelledby="findings"><h2 id="findings">Findings</h2>'
     if not broken:
         yield "<p>None.</p>"
-    else:
-        yield from _told(story, page)
     left, seen = BUDGET, set[str]()
     for name, one, promise in broken:
         first = promise.promise not in seen
         seen.add(promise.promise)
-        for part in _promise(name, one, promise, history if left > 0 else None, opened=first):
-            left -= len(part)
-            yield part
+        told = "\n".join(_promise(name, one, promise, history, opened=first))
+        if len(told) <= left:
+            left -= len(told)
+            yield told
+        else:
+            left = 0
+            yield _heading(name, one, promise)
+            yield '<p class="small">No room here: verdict.json has its findings.</p>'
     yield "</section>"
 
 
-def _told(story: Story | None, page: str) -> Iterator[str]:
-    """How the first finding came about, in a few sentences."""
-    link = f'<a href="{escaped(page)}">{escaped(page)}</a>' if page else ""
+def story_section(story: Story | None, page: str) -> Iterator[str]:
+    """How the first finding came about, in short; `page` is the file with the whole of it."""
     if story is None or not story.summary:
-        if page:
-            yield f'<p class="told">How that happens, step by step, with a picture: {link}</p>'
         return
-    yield '<div class="told">'
-    yield f"<h3>{escaped(story.title)}</h3>"
+    yield '<section class="told" aria-labelledby="story">'
+    yield f'<h2 id="story">{escaped(story.title)}</h2>'
     yield f'<p class="small">The first finding on {escaped(story.variant)}, in short.</p>'
     yield f"<ol>{''.join(f'<li>{escaped(one, 1_000)}</li>' for one in story.summary[:12])}</ol>"
     means = f" {escaped(story.means, 1_000)}" if story.means else ""
     yield f'<p><b class="INVALID">What is wrong:</b> {escaped(story.why, 1_000)}{means}</p>'
     if page:
-        yield f"<p>Step by step, with a picture: {link}</p>"
-    yield "</div>"
+        link = f'<a href="{escaped(page)}">{escaped(page)}</a>'
+        yield f"<p>Step by step, with a picture: {link}, beside this file.</p>"
+    yield "</section>"
 
 
 def _promise(
@@ -81,20 +80,22 @@ def _promise(
     opened: bool,
 ) -> Iterator[str]:
     """One promise on one variant. `opened`: its first finding is, where it is seen first."""
-    title = f"{escaped(variant.variant)}: {escaped(promise.promise)}, {promise.count:,}×"
-    yield f'<h3 id="{name}">{title}</h3>'
+    yield _heading(name, variant, promise)
     kinds = words.kinds_sentence(promise)
     shown = promise.findings[:SHOWN]
     rest = promise.count - len(shown)
     there = len(promise.findings)
     kept = f"; {there} {'is' if there == 1 else 'are'} kept in verdict.json"
     more = f"The first {len(shown)} of {promise.count:,}{kept}." if rest > 0 else ""
-    said = " ".join(filter(None, (f"{escaped(kinds, 2_000)}." if kinds else "", more)))
+    said = " ".join(filter(None, (f"{escaped(kinds, 300)}." if kinds else "", more)))
     yield f'<p class="small">{said}</p>' if said else ""
     for place, finding in enumerate(shown):
         yield _finding(finding, history, opened=opened and place == 0)
-    if history is None and any(finding.events for finding in shown):
-        yield '<p class="small">Numbers alone: the events stand in history.jsonl.</p>'
+
+
+def _heading(name: str, variant: VariantVerdict, promise: PromiseVerdict) -> str:
+    title = f"{escaped(variant.variant)}: {escaped(promise.promise)}, {promise.count:,}×"
+    return f'<h3 id="{name}">{title}</h3>'
 
 
 def _finding(finding: Finding, history: History | None, *, opened: bool) -> str:

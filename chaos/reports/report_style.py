@@ -26,6 +26,7 @@ p, li { max-width: 56rem; overflow-wrap: anywhere; }
 .facts { display: flex; flex-wrap: wrap; gap: .2rem 1.6rem; margin: .6rem 0; padding: 0; }
 .facts div { display: flex; gap: .5rem; } dt { color: var(--faint); } dd { margin: 0;
   overflow-wrap: anywhere; }
+nav { display: flex; flex-wrap: wrap; gap: .3rem 1.4rem; margin-top: 1rem; }
 .wide { overflow-x: auto; }
 table { border-collapse: collapse; font-size: .92rem; }
 th, td { text-align: left; padding: .35rem 1.4rem .35rem 0; border-bottom: 1px solid var(--line);
@@ -52,8 +53,8 @@ details { margin: .4rem 0; }
 .events td:nth-child(-n+4) { white-space: nowrap; } .events td:last-child { width: 100%; }
 .events code { display: block; color: var(--faint); }
 .told { border-left: .3rem solid var(--INVALID); background: var(--soft);
-  padding: .7rem 1rem; margin: 1rem 0; }
-.told h3 { margin-top: 0; } .told p:last-child { margin-bottom: 0; }
+  padding: .7rem 1rem; margin: 2.6rem 0 1rem; }
+.told h2 { margin-top: 0; border: 0; } .told p:last-child { margin-bottom: 0; }
 .chart { margin: 0 0 2rem; break-inside: avoid; }
 .chart p.small { margin: 0 0 .4rem; }
 .of { margin: .5rem 0 .1rem; font-weight: 600; font-size: .9rem; }
@@ -106,11 +107,11 @@ path { fill: none; vector-effect: non-scaling-stroke; }
 @media print { :root { color-scheme: light; --ink: #000; --paper: #fff; --VALID: #000;
     --UNKNOWN: #000; --INVALID: #000; --faint: #333; --link: #000; --line: #8886; --soft: #8881;
     --l1: #0060a0; --l2: #b04a00; --l3: #00785a; --fault: #8a5a0055; --faultline: #8a5a00; }
-  body { max-width: none; margin: 0; padding: 0; font-size: 10.5px; }
+  body { max-width: none; margin: 0; padding: 0; font-size: 1rem; }
+  html { font-size: 10.5px; } nav { display: none; }
   a { text-decoration: none; } h2, h3, summary, .of { break-after: avoid; }
   .finding, .told, .chart, tr, li, pre.repeat { break-inside: avoid; }
   .wide { overflow: visible; } thead th { white-space: normal; } th, td { padding-right: .6rem; }
   .strip { grid-template-columns: 9rem minmax(0, 1fr) 3rem; } .plot { height: 2.4rem; }
-  .plot, .strip svg, .legend svg { print-color-adjust: exact; } .data { display: none; }
-  .finding::details-content { content-visibility: visible; display: block; } }
+  .plot, .strip svg, .legend svg { print-color-adjust: exact; } .data { display: none; } }
 """

@@ -76,7 +76,8 @@ def _told(scene: Scene, promise: str, notes: tuple[str, ...]) -> Story:
         words, names, kept = _in_words(scene, relevance)
         lanes = story_lanes.Lanes(scene, kept, relevance.slots, names)
     gaps = story_items.left_out(scene, kept)
-    steps = story_steps.steps(scene, kept, gaps, lanes, words, names)
+    told = story_steps.steps(scene, kept, gaps, lanes, words, names)
+    steps = told if lanes.all else ()  # a finding may point at events of nobody in its story
     breaks_n = scene.breaks.n if scene.breaks is not None else 0
     breaks_at = next((n for n, step in enumerate(steps) if breaks_n in step.events), -1)
     summary = story_steps.summary(kept, scene, words)

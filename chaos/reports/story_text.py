@@ -76,7 +76,7 @@ def _picture(story: Story, width: int, colour: bool) -> Iterator[str]:
         yield "The history holds none of the events that the finding points at."
         yield ""
         return
-    column = max(4, *(len(_code(lane)) + 2 for lane in story.lanes))
+    column = max([4, *(len(_code(lane)) + 2 for lane in story.lanes)])
     left = _TIME + 2 + column * len(story.lanes)
     if width - left < _TEXT_MIN:
         yield from _list(story, width, colour)

@@ -43,7 +43,7 @@ def test_the_page_holds_verdict_bounds_evidence_versions_plan_and_repeat_command
     for text in (
         "PASSED: the baseline gate against stock@0.26.3 passed",
         "guarded@0.26.3: no promise is worse",
-        "0 in 412 slot collisions: at most 0.73 % (95 %)",
+        "0 in 412 slot collisions: at most 0.73&nbsp;% (95&nbsp;%)",
         '<td>5</td><td>1.401 s</td><td title="stock@0.26.3/worker-1.1">worker 1</td>',
         "<td>Attempt 2 finds no context in the slot<code>job=k1 attempt=#2</code></td></tr>",
         "saq 0.26.3, redis-py 6.4.0, Python 3.11.7, valkey 9.1.0",
@@ -60,7 +60,10 @@ def test_the_page_needs_nothing_from_elsewhere_and_runs_nothing() -> None:
     assert not tags.open
     assert not {"script", "img", "link", "iframe", "object"} & set(tags.names)
     links = [value for name, value in tags.attributes if name in ("src", "href", "onclick")]
-    assert set(links) == {"#finding-0-0", "#shade-0"}
+    assert {"#finding-0-0", "#shade-0", "#findings"} <= set(links)
+    assert all(str(link).startswith("#") for link in links)
+    ids = {value for name, value in tags.attributes if name == "id"}
+    assert {str(link).removeprefix("#") for link in links} <= ids
     assert "url(" not in page
     assert "default-src 'none'; style-src 'unsafe-inline'; img-src data:;" in page
     assert "@media print" in page
