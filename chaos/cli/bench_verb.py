@@ -10,6 +10,7 @@ import click
 
 from chaos.cli import output
 from chaos.cli.bench_conformance import conformance
+from chaos.cli.bench_same import same
 from chaos.cli.bench_search import search
 from chaos.cli.bench_simulator import determinism, sim
 
@@ -26,6 +27,7 @@ command.add_command(sim)
 command.add_command(determinism)
 command.add_command(conformance)
 command.add_command(search)
+command.add_command(same)
 
 
 @command.command("overhead", short_help="Noop jobs/s with and without the probe.")
