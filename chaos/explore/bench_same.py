@@ -5,8 +5,8 @@
 
 Both run on the first build's interpreter and redis-py, with the second one's saq laid in front:
 what redis-py says on a connection is numbered along with saq's own commands, so another redis-py
-alone would shift every latency. What names the build is left out: its versions and patch in `host-began`,
-and the line numbers of source code in `error-raised`.
+alone would shift every latency. What names the build is left out: its versions and patch in
+`host-began`, and the line numbers of source code in `error-raised`.
 """
 
 from __future__ import annotations
