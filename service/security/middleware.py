@@ -20,12 +20,13 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from chaos.clock import MonotonicClock
 from service.api import problems
-from service.errors import NotFound, ServiceError, Unauthenticated
+from service.errors import BadRequest, NotFound, ServiceError, Unauthenticated
 from service.security import access_log, bodies, origins
 from service.security.audit import CURRENT, RequestInfo
 from service.security.headers import add_security_headers
 from service.security.identity import Identity
 from service.security.security import Security
+from service.security.serving import HEAD_BYTES_MAX
 from service.security.sessions import ABSOLUTE_US, cookie_name
 from service.settings import Settings
 
@@ -119,6 +120,7 @@ class Guard:
     async def _checked(self, exchange: _Exchange, receive: Receive) -> Receive:
         """Raises ServiceError for what must not pass; else what the app reads the body from."""
         headers, scope = exchange.headers, exchange.scope
+        _check_head(scope)
         if exchange.path in OPEN_PATHS and not exchange.changes:
             return receive
         _check_path(exchange.path)
@@ -196,6 +198,13 @@ def set_cookie(value: str, settings: Settings) -> str:
     age_s = ABSOLUTE_US // 1_000_000 if value else 0
     secure = "; Secure" if settings.secure_cookies else ""
     return f"{name}={value}; Path=/; Max-Age={age_s}; HttpOnly; SameSite=Strict{secure}"
+
+
+def _check_head(scope: Scope) -> None:
+    """The server bounds a head that comes in pieces; one that comes at once passes it whole."""
+    size = sum(len(name) + len(value) for name, value in scope["headers"])
+    if size > HEAD_BYTES_MAX:
+        raise BadRequest(f"the headers have {size} bytes: at most {HEAD_BYTES_MAX}")
 
 
 def _check_path(path: str) -> None:
