@@ -75,14 +75,22 @@ def lanes_rows(charts: Charts, lanes: Lanes) -> Iterator[str]:
     title = f"{lanes.variant}: phases"
     yield _row("phases", "", _svg(title, told, marks), css="lane phases", over=names)
     for lane in lanes.faults:
-        where = "".join(
-            f'<rect {_span(one, charts.until_us)} y="0" height="{HIGH}">'
-            f"<title>{escaped(spoken(lane.fault))}, {_times(one)}</title></rect>"
-            for one in lane.windows
-        )
+        where = _windows(lane, charts.until_us)
         told = f"{lane.count} times, {seconds(lane.active_us)} in all"
         title = f"{lanes.variant}: {spoken(lane.fault)}"
         yield _row(spoken(lane.fault), f"{lane.count}×", _svg(title, told, where), css="lane")
+
+
+def _windows(lane: FaultLane, until_us: int) -> str:
+    """When a fault was there: each window with its times, or if they are many, in one stroke."""
+    if len(lane.windows) > SHADED_COUNT:
+        bars = (_bar(one, until_us) for one in lane.windows)
+        return f'<path class="many" d="{"".join(dict.fromkeys(bars))}"/>'
+    return "".join(
+        f'<rect {_span(one, until_us)} y="0" height="{HIGH}">'
+        f"<title>{escaped(spoken(lane.fault))}, {_times(one)}</title></rect>"
+        for one in lane.windows
+    )
 
 
 def lane_head(variant: str) -> str:
@@ -205,10 +213,20 @@ def _x(t_us: int, until_us: int) -> int:
 
 
 def _span(window: Window, until_us: int) -> str:
-    """Where a window is; at least wide enough to be seen."""
+    first, wide = _place(window, until_us)
+    return f'x="{first}" width="{wide}"'
+
+
+def _bar(window: Window, until_us: int) -> str:
+    first, wide = _place(window, until_us)
+    return f"M{first},0h{wide}v{HIGH}h-{wide}z"
+
+
+def _place(window: Window, until_us: int) -> tuple[int, int]:
+    """Where a window begins and how wide it is; at least wide enough to be seen."""
     first, last = _x(window.from_us, until_us), _x(window.until_us, until_us)
     wide = max(2, last - first)
-    return f'x="{min(first, WIDE - wide)}" width="{wide}"'
+    return min(first, WIDE - wide), wide
 
 
 def _times(window: Window) -> str:

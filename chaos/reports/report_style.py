@@ -78,11 +78,11 @@ details { margin: .4rem 0; }
 .axis i { color: var(--faint); border-left: 1px solid var(--line); line-height: 1.2rem; }
 .axis .who { color: var(--faint); font-size: .78rem; }
 .phases i { color: var(--ink); }
-.lane rect { fill: var(--faultline); }
+.lane rect, .many { fill: var(--faultline); }
 .phases rect.safety { fill: var(--line); } .phases rect.heal { fill: var(--ink); }
 .phases rect.liveness { fill: var(--soft); stroke: var(--line); }
 rect.fault { fill: var(--fault); }
-path { fill: none; vector-effect: non-scaling-stroke; }
+path { vector-effect: non-scaling-stroke; } .line, .edge { fill: none; }
 .edge { stroke: var(--ink); stroke-width: 1; stroke-dasharray: 4 4; opacity: .7; }
 .line { stroke-width: 1.6; stroke: var(--l1); }
 .area { fill: var(--l1); opacity: .22; }

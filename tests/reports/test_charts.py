@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from xml.etree import ElementTree
 
 import pytest
@@ -216,6 +217,20 @@ def test_a_fault_that_is_there_most_of_the_time_is_in_its_lane_and_shades_nothin
     assert "Shaded: rolling restart, latency." in page
     assert "Too frequent to be shaded, and in the lanes alone: sweep." in page
     assert "<title>latency, 31 s to 50 s</title>" in page  # never healed: to the end
+
+
+def test_many_windows_of_a_fault_are_one_stroke() -> None:
+    events = list(history())
+    for n in range(50):
+        events.append(FaultInjected(t_us=n * SECOND, fault="abort", number=9 + n, of=VARIANT))
+        healed_us = n * SECOND + SECOND // 10
+        events.append(FaultHealed(t_us=healed_us, fault="abort", number=9 + n, of=VARIANT))
+    told = History(sorted(events, key=lambda event: event.t_us))
+    page = "\n".join(chart_page.section(told, 50_000))
+    (path,) = re.findall(r'class="many" d="([^"]*)"', page)
+    assert path.startswith("M0,0h2v100h-2zM20,0h2v100h-2zM40,0h2v100h-2z")
+    assert path.count("z") == 50
+    assert "abort <span>50×</span>" in page
 
 
 def test_the_table_below_a_figure_has_few_rows() -> None:
