@@ -8,6 +8,7 @@ what cannot be shown as it is, is shown as the escape that Python would write.
 
 from __future__ import annotations
 
+import functools
 import html as _html
 import re
 import unicodedata
@@ -18,13 +19,14 @@ _BEGINS_A_BLOCK = re.compile(r"^([-+=]|\d+(?=[.)]))")
 # GitHub looks for these after it has made HTML of Markdown, so a backslash does not keep it from
 # telling a person or an issue; a space without width behind the sign does.
 _MENTION = re.compile(r"(?<![A-Za-z0-9_])@(?=[A-Za-z0-9])|#(?=\d)|\bGH(?=-\d)", re.IGNORECASE)
+_SPECIAL = re.compile(r"[^\x20-\x7e]")
 _NO_WIDTH = "\u200b"
 _MAX = 600
 
 
 def terminal(text: str, limit: int = _MAX) -> str:
     """One line without control characters, format characters or lone surrogates."""
-    shown = "".join(_visible(character) for character in text[:limit])
+    shown = _SPECIAL.sub(_escaped, text[:limit])
     return shown if len(text) <= limit else f"{shown}… ({len(text) - limit} more characters)"
 
 
@@ -70,6 +72,11 @@ def _longest_run(text: str) -> int:
     return max((len(run) for run in re.findall("`+", text)), default=0)
 
 
+def _escaped(special: re.Match[str]) -> str:
+    return _visible(special[0])
+
+
+@functools.lru_cache(maxsize=4_096)
 def _visible(character: str) -> str:
     if character.isascii():
         return character if character.isprintable() else repr(character)[1:-1]
