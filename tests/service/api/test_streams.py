@@ -56,7 +56,9 @@ def test_an_id_that_is_no_number_is_refused(asked: httpx.Client, run: str) -> No
 
 def test_an_event_on_the_wire_has_an_id_a_type_and_one_line_of_data() -> None:
     data = EventData(text="two\nlines", by="ann")
-    event = Event(id=7, run="r1", type="note", at=datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC), data=data)
+    event = Event(
+        id=7, run="r1", type="note", at=datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC), data=data
+    )
     assert written(event).encode().decode() == (
         "id: 7\nevent: note\n"
         'data: {"run":"r1","at":"2026-01-02T03:04:05+00:00","by":"ann","text":"two\\nlines"}\n\n'
@@ -77,7 +79,7 @@ def test_subscribers_beyond_the_limit_are_refused_and_say_when_to_come_again(
 ) -> None:
     server = start_server(SAQCHAOS_LIMITS__SUBSCRIBERS="1")
     with httpx.Client(base_url=server.url, timeout=60) as client:
-        run = client.post("/v1/runs", json=made_runs.wanted(duration="2h")).json()["id"]
+        run = client.post("/v1/runs", json=made_runs.wanted(duration="50m")).json()["id"]
         with client.stream("GET", f"/v1/runs/{run}/events") as first:
             next(first.iter_raw())
             second = client.get(f"/v1/runs/{run}/events")
@@ -90,7 +92,7 @@ def test_streams_end_when_the_service_ends_and_the_run_is_kept_as_interrupted(
 ) -> None:
     server = start_server()
     with httpx.Client(base_url=server.url, timeout=60) as client:
-        run = client.post("/v1/runs", json=made_runs.wanted(duration="2h")).json()["id"]
+        run = client.post("/v1/runs", json=made_runs.wanted(duration="50m")).json()["id"]
         with client.stream("GET", f"/v1/runs/{run}/events") as stream:
             chunks = stream.iter_text()
             seen = next(chunks)
