@@ -64,11 +64,12 @@ def dequeue(probe: Probe, original: Any) -> Any:
 
 def of_job(probe: Probe, original: Any, op: Op, text_of: Text, join: Join) -> Any:
     """A call about one job that makes no other calls: update, finish, retry."""
-    record, next_call, invoked, ok = probe.record, probe.next_call, int(op), op | _OK << 4
+    next_call, invoked, ok = probe.next_call, int(op), op | _OK << 4
     place, wanted, kind = join
     current, calling = ATTEMPT.get, CALL.get
 
     async def wrapper(job: Any, *args: Any, **kwargs: Any) -> Any:
+        record = probe.record  # asked each time: a second listener may have come (`instrument`)
         key, stamp, call = job.key, job.queued, next_call()
         text = text_of(probe, args, kwargs)
         parent = calling()

@@ -83,9 +83,13 @@ class MissingPrometheus(ImportError):
 class Instrumented:
     """A worker that is being watched. `close()` takes everything off again."""
 
-    def __init__(self, probe: Any, close: Any) -> None:
-        self.probe = probe
+    def __init__(self, counting: Counting, close: Any) -> None:
+        self._counting = counting
         self._close = close
+
+    def live(self) -> int:
+        """How many attempts are kept in mind: those that are not over."""
+        return self._counting.live()
 
     def close(self) -> None:
         """Stop counting; what was counted stays. More than once does no harm."""
@@ -119,9 +123,9 @@ def instrument(worker: Any, registry: Any = None, variant: str = "production") -
     counting = Counting(families, variant)
     if before is None:
         probe = install_worker(worker, counting, variant)
-        return Instrumented(probe, probe.close)
+        return Instrumented(counting, probe.close)
     install_worker(worker, counting, variant)
-    return Instrumented(before, _listen_too(before, counting))
+    return Instrumented(counting, _listen_too(before, counting))
 
 
 def _listen_too(probe: Any, counting: Counting) -> Any:
