@@ -52,7 +52,8 @@ def test_every_route_of_the_api_asks_for_one_role(tmp_path: Path) -> None:
 async def test_a_stranger_gets_pages_without_data_and_nothing_else(tmp_path: Path) -> None:
     path, _ = tokens_in(tmp_path, ci="operator")
     app = make_app(settings_in(tmp_path, tokens_file=path, hosts=("chaos.example",)))
-    refused, let_in = [], []
+    refused: list[str] = []
+    let_in: list[str] = []
     async with client_of(app, url="http://chaos.example") as stranger:
         for operation, _role in operations(app):
             method, _, route = operation.partition(" ")

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from chaos import plan_file
+from chaos.errors import PlanError
 from chaos.plan import KillFault, Plan, RedisPauseFault, RollingRestartFault
 from service.errors import NotAllowed
 from service.models import RunRequest
@@ -54,8 +55,8 @@ def settings(tmp_path: Path) -> Settings:
         tmp_path,
         variants=("stock@0.26.3", "guarded@0.26.3", "stock@0.26.4"),
         apps={"shop": AllowedApp(settings=APP)},
-        redis={"staging": AllowedRedis(url="redis://:secret@redis.example/0")},  # type: ignore[arg-type]
-        webhooks={"chat": AllowedWebhook(url="https://chat.example", secret="s")},  # type: ignore[arg-type]
+        redis={"staging": AllowedRedis(url="redis://:secret@redis.example/0")},
+        webhooks={"chat": AllowedWebhook(url="https://chat.example", secret="s")},
         limits=Limits(run_s=60, live_variants=2),
     )
 
@@ -165,7 +166,7 @@ def test_a_plan_that_a_request_brings_hands_no_place_to_an_app(
     }[place]
     try:
         found = problems(settings, plan)
-    except plan_file.loading.PlanError:
+    except PlanError:
         return  # refused even earlier
     if value == "a\n//b:":
         assert found == []  # two lines of text
