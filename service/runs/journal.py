@@ -38,7 +38,7 @@ class Journal:
         try:
             event = self._store.append(run, kind, data)
         except (Unavailable, NotFound) as error:
-            self._failed(error)
+            self.failed(error)
             return False
         self._feeds.publish(event)
         return True
@@ -48,7 +48,7 @@ class Journal:
         try:
             self._store.put(run)
         except Unavailable as error:
-            self._failed(error)
+            self.failed(error)
             return False
         return True
 
@@ -58,7 +58,7 @@ class Journal:
         try:
             self._store.put(run, size)
         except Unavailable as error:
-            self._failed(error)
+            self.failed(error)
             self._unwritten[run.id] = (run, data, size)
             return
         if not self.say(run.id, "ended", data):
@@ -76,7 +76,7 @@ class Journal:
         try:
             self._store.probe()
         except Unavailable as error:
-            self._failed(error)
+            self.failed(error)
             return
         self.trouble = ""
         for run, data, size in list(self._unwritten.values()):
@@ -85,7 +85,8 @@ class Journal:
         if not self.trouble:
             _LOG.warning("the index can be written again")
 
-    def _failed(self, error: Exception) -> None:
+    def failed(self, error: Exception) -> None:
+        """Remember why something could not be written."""
         if not self.trouble:
             _LOG.error("%s", error)
         self.trouble = str(error)

@@ -157,7 +157,11 @@ class RunManager:
         run = _fresh(request, plan, trigger)
         asked = Asked(request=request.model_dump_json(), plan=dump(plan))
         kept = (trigger.by, key, digest) if key is not None else None
-        self._store.add(run, msgspec.json.encode(asked).decode(), kept)
+        try:
+            self._store.add(run, msgspec.json.encode(asked).decode(), kept)
+        except Unavailable as error:
+            self._journal.failed(error)
+            raise
         self._feeds.open(run.id)
         self._journal.say(run.id, "state", EventData(state="queued", by=trigger.by))
         self._queue.wake()

@@ -257,9 +257,11 @@ def ended(result: SoakResult) -> messages.Ended:
     )
 
 
-def attempt(start: messages.Start, steering: Steering, teller: Teller) -> messages.Ended:
-    """The same, and whatever goes wrong is said in the last message."""
+def attempt(start: messages.Start, commands: Iterator[bytes], teller: Teller) -> messages.Ended:
+    """The same while commands are obeyed; whatever goes wrong is said in the last message."""
+    steering = Steering()
     try:
+        Listener(commands, steering, teller).start()  # from here on a stop can interrupt us
         if start.judge:
             return judge_again(Path(start.runs_dir) / start.run)
         return carry_out(start, steering, teller)
@@ -275,6 +277,8 @@ def attempt(start: messages.Start, steering: Steering, teller: Teller) -> messag
         traceback.print_exc()
         text = f"a fault of saq-chaos: {type(error).__name__}: {error}"
         return messages.Ended(exit_code=4, ended="failed", error=text)
+    finally:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def lines_of(descriptor: int) -> Iterator[bytes]:
@@ -301,9 +305,7 @@ def main() -> int:
     except msgspec.DecodeError as error:
         teller.tell(messages.Ended(exit_code=2, ended="failed", error=f"no request: {error}"))
         return 2
-    steering = Steering()
-    Listener(lines, steering, teller).start()
-    last = attempt(start, steering, teller)
+    last = attempt(start, lines, teller)
     teller.tell(last)
     return last.exit_code
 
