@@ -38,7 +38,7 @@ WORKDIR /data
 USER 10001:10001
 VOLUME ["/data", "/secrets"]
 EXPOSE 8080
-HEALTHCHECK --interval=10s --timeout=5s --start-period=20s --retries=3 \
+HEALTHCHECK --interval=10s --timeout=10s --start-period=30s --retries=3 \
     CMD ["python3", "-m", "service.health"]
 # PID 1 reaps what a killed runner leaves, and hands signals on.
 ENTRYPOINT ["dumb-init", "--"]

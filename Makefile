@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: setup soak test lint check bench serve
+.PHONY: setup soak test lint check bench serve test-containers
 
 setup: $(READY) ## make .venv and install everything from the lock (requirements/dev.txt)
 
@@ -24,8 +24,11 @@ check: lint test ## what a change must pass: lint and test
 bench: setup ## what watching costs: noop jobs/s with and without the probe
 	@$(BIN)/saq-chaos bench overhead $(ARGS)
 
-serve: setup ## the web console: not part of this version, says so and exits 2
-	@echo "saq-chaos $$($(BIN)/saq-chaos --version | cut -d' ' -f3) has no web console yet; use: make soak" >&2; exit 2
+serve: setup ## the service: HTTP API, metrics and web console on http://127.0.0.1:8080
+	@$(BIN)/saq-chaos serve $(ARGS)
+
+test-containers: setup ## build the images and bring the compose file up (root; podman, buildah, runc, debootstrap, docker-compose)
+	@$(BIN)/python -m pytest -q -rs -m containers tests/containers $(ARGS)
 
 $(READY): pyproject.toml requirements/dev.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
