@@ -17,7 +17,7 @@ from chaos.metrics.snapshot import Family, Sample
 from chaos.plan import Plan
 from chaos.timeline import Timeline
 from chaos.timeline.tally import BUCKETS_US
-from chaos.worker.instrument import METRICS as IN_PROCESS
+from chaos.worker.counting import METRICS as IN_PROCESS
 from service.metrics.own import ServiceMetrics
 
 PAGE = Path(__file__).parents[2] / "docs" / "metrics.md"

@@ -14,8 +14,8 @@ import prometheus_client
 import pytest
 
 from chaos.metrics.families import LABELLED_COUNTERS, PLAIN_COUNTERS, PLAIN_GAUGES, PREFIX
+from chaos.worker.counting import METRICS, UNDECIDED_MAX, Counting
 from chaos.worker.events import Kind, Op, Outcome
-from chaos.worker.instrument import METRICS, UNDECIDED_MAX, Counting
 from tests.worker.conftest import Scenarios
 
 STOCK_263 = "stock@0.26.3"
