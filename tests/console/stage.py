@@ -83,7 +83,7 @@ def run(name: str, **changes: Any) -> Run:
         "ended_at": began + timedelta(seconds=119), "verdict": summaries(),
         "gate_answer": GateSummary(
             kind="baseline", passed=False,
-            reasons=["guarded@0.26.3: no-orphaned-contexts is worse than on stock@0.26.3 (p 0.004)"],
+            reasons=["guarded@0.26.3: no-orphaned-contexts is worse than on stock@0.26.3"],
         ),
         "events": 0,
     }  # fmt: skip
@@ -149,9 +149,12 @@ def verdict(name: str) -> Verdict:
 def judged(variant: str) -> VariantVerdict:
     """One variant of it."""
     return VariantVerdict(
-        variant=variant, outcome=Judged.INVALID, promises=tuple(_promise(variant, promise) for promise in PROMISES),
+        variant=variant, outcome=Judged.INVALID,
+        promises=tuple(_promise(variant, promise) for promise in PROMISES),
         exposures=(ExposureVerdict(exposure="slot_collisions", count=396, required=300),),
-        thresholds=(ThresholdVerdict(threshold="job_run_p99 < 5s", outcome=Judged.VALID, value=2.31),),
+        thresholds=(
+            ThresholdVerdict(threshold="job_run_p99 < 5s", outcome=Judged.VALID, value=2.31),
+        ),
         counters=counters(variant, 90), reasons=("promises are broken",), server="valkey 9.1.2",
         first_key_error_us=2_310_000 if variant == VARIANTS[0] else None,
     )  # fmt: skip
@@ -170,10 +173,12 @@ def _promise(variant: str, promise: str) -> PromiseVerdict:
     )  # fmt: skip
 
 
-HISTORY = "".join(
-    json.dumps({"event": event, "n": n, "t_us": n * 500_000, "host": "worker-1.1", "job": "report-17"}) + "\n"
-    for n, event in enumerate(("attempt-began", "slot-overwritten", "slot-missed", "error-raised"), 1)
-)  # fmt: skip
+HISTORY = """\
+{"event":"attempt-began","n":1,"t_us":500000,"host":"worker-1.1","job":"report-17"}
+{"event":"slot-overwritten","n":2,"t_us":1000000,"host":"worker-1.1","job":"report-17"}
+{"event":"slot-missed","n":3,"t_us":1500000,"host":"worker-1.1","job":"report-17"}
+{"event":"error-raised","n":4,"t_us":2000000,"host":"worker-1.1","job":"report-17"}
+"""
 
 
 def events_of(one: Run, seconds: int) -> list[tuple[str, EventData, float]]:
@@ -331,9 +336,7 @@ def _run_routes(app: FastAPI, stage: Stage) -> None:
         found = [
             one
             for one in stage.runs.values()
-            if state in ("", one.state)
-            and outcome in ("", one.outcome)
-            and plan in ("", one.plan)
+            if state in ("", one.state) and outcome in ("", one.outcome) and plan in ("", one.plan)
         ]
         return answer(RunPage(runs=found))
 
@@ -368,7 +371,7 @@ def _run_routes(app: FastAPI, stage: Stage) -> None:
 async def _stream(stage: Stage, one: Run, after: int) -> AsyncIterator[str]:
     import asyncio
 
-    assert one.started_at
+    began = one.started_at or one.created_at
     listed = events_of(one, stage.seconds) if one.state == "running" else []
     breaks = stage.breaks > 0
     stage.breaks -= breaks
@@ -377,7 +380,7 @@ async def _stream(stage: Stage, one: Run, after: int) -> AsyncIterator[str]:
             return
         if number <= after:
             continue
-        at = one.started_at + timedelta(seconds=at_s)
+        at = began + timedelta(seconds=at_s)
         said = {"run": one.id, "at": at.isoformat(), **data.model_dump(exclude_none=True)}
         yield f"id: {number}\nevent: {kind}\ndata: {json.dumps(said)}\n\n"
     await asyncio.sleep(600)
@@ -386,12 +389,17 @@ async def _stream(stage: Stage, one: Run, after: int) -> AsyncIterator[str]:
 def preview(wanted: RunRequest) -> Preview:
     """What same-key would do."""
     sweeps = [PlannedFault(fault="sweep", at_s=0.35 * n, for_s=0.02) for n in range(1, 256)]
-    restarts = [PlannedFault(fault="rolling_restart", at_s=20.0 * n, for_s=4.0) for n in (1, 2, 3, 4)]  # fmt: skip
+    restarts = [PlannedFault(fault="rolling_restart", at_s=at_s, for_s=4.0) for at_s in (20, 40)]
     return Preview(
         plan=str(wanted.plan), plan_yaml="plan: same-key\nduration: 90s\n", seed=wanted.seed or 1,
         world=wanted.world, variants=wanted.variants or VARIANTS, gate=wanted.gate or "baseline",
         duration_s=90.0, drain_s=20.0, jobs=1_620, faults=[*sweeps, *restarts],
     )  # fmt: skip
+
+
+def row(variant: str, what: Any, name: str, a: Any, b: Any, **more: Any) -> ComparisonRow:
+    """A row of a comparison."""
+    return ComparisonRow(variant=variant, what=what, name=name, a=a, b=b, **more)
 
 
 def _other_routes(app: FastAPI, stage: Stage) -> None:
@@ -410,13 +418,14 @@ def _other_routes(app: FastAPI, stage: Stage) -> None:
 
     @app.post("/v1/runs/{a}/compare/{b}")
     def compare(a: str, b: str) -> Response:
+        first, last = VARIANTS[0], VARIANTS[2]
         rows = [
-            ComparisonRow(variant=VARIANTS[0], what="promise", name="no-internal-errors", a="VALID", b="INVALID", worse=True, p=0.00002),
-            ComparisonRow(variant=VARIANTS[0], what="counter", name="key_errors", a=0.0, b=57.0, worse=True, p=0.00002),
-            ComparisonRow(variant=VARIANTS[0], what="counter", name="job_wait_p99", a=1.2, b=0.9),
-            ComparisonRow(variant=VARIANTS[2], what="promise", name="one-at-a-time", a="INVALID", b="VALID", worse=False),
-            ComparisonRow(variant=VARIANTS[2], what="counter", name="attempts", a=2070.0, b=2070.0),
-        ]  # fmt: skip
+            row(first, "promise", "no-internal-errors", "VALID", "INVALID", worse=True, p=0.00002),
+            row(first, "counter", "key_errors", 0.0, 57.0, worse=True, p=0.00002),
+            row(first, "counter", "job_wait_p99", 1.2, 0.9),
+            row(last, "promise", "one-at-a-time", "INVALID", "VALID", worse=False),
+            row(last, "counter", "attempts", 2070.0, 2070.0),
+        ]
         return answer(Comparison(a=stage.runs[a], b=stage.runs[b], same_plan=False, rows=rows))
 
     @app.get("/v1/schedules")

@@ -89,7 +89,7 @@ function finding(run, variant, promise) {
 
 function evidence(run, one) {
   const place = el("div");
-  const button = el("button", { type: "button", class: "plain small" }, `Show the ${many(one.events.length, "event")}`);
+  const button = el("button", { type: "button", class: "plain small" }, one.events.length === 1 ? "Show its event" : `Show its ${one.events.length} events`);
   button.addEventListener("click", async () => {
     button.disabled = true;
     show(place, el("p", { class: "quiet", role: "status" }, "Reading the history…"));
