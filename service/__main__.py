@@ -19,6 +19,7 @@ import signal
 import socket
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 
 import uvicorn
 from fastapi import FastAPI
@@ -117,7 +118,8 @@ def _serve(settings: Settings, listening: socket.socket) -> int:
     # uvicorn raises the signal that ended it once more, on whatever handled it before: on this.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: None)
-    asyncio.run(server.serve(sockets=[listening]))
+    with suppress(SystemExit):  # uvicorn's way to say that the app did not start: `_ended` tells
+        asyncio.run(server.serve(sockets=[listening]))
     return _ended(app, server)
 
 

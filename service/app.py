@@ -23,6 +23,7 @@ from service.api import (
     description,
     health_routes,
     lock_routes,
+    problem_routes,
     problems,
     result_routes,
     run_routes,
@@ -42,7 +43,7 @@ from service.webhooks.hooks import Webhooks
 
 _OWN_ROUTERS = (
     catalogue_routes, run_routes, result_routes, schedule_routes, webhook_routes, lock_routes,
-    health_routes,
+    health_routes, problem_routes,
 )  # fmt: skip
 _OF_SESSION = (errors.Conflict, errors.TooLarge, errors.Invalid)
 

@@ -13,7 +13,7 @@ from fastapi.openapi.utils import get_openapi
 
 from service.models import Problem
 
-OPEN = ("/healthz", "/readyz")
+OPEN = ("/healthz", "/readyz", "/problems/{kind}")
 TEXT = """Starts, watches and gates chaos runs of [saq](https://github.com/tobymao/saq) workers.
 
 Every error is a problem (RFC 9457); its `type` ends with a kind that docs/api.md explains. Send a

@@ -27,6 +27,7 @@ from service.models import Problem
 MEDIA_TYPE = "application/problem+json"
 TYPE_PREFIX = "/problems/"
 PROBLEMS_MAX = 50
+Responses = dict[int | str, dict[str, Any]]  # as FastAPI takes them
 _LOG = logging.getLogger("service.api")
 _OF_ROUTER: dict[int, type[ServiceError]] = {
     400: errors.BadRequest,
@@ -78,11 +79,13 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(Exception, _of_fault)
 
 
-def answers(*kinds: type[ServiceError]) -> dict[int | str, dict[str, Any]]:
+def answers(*kinds: type[ServiceError]) -> Responses:
     """What a route's description says of its problems: these kinds, and those of every route."""
-    every = (errors.BadRequest, errors.Unauthenticated, errors.Forbidden, errors.TooMany)
-    found: dict[int | str, dict[str, Any]] = {}
-    for kind in sorted((*every, *kinds), key=lambda one: (one.status, one.kind)):
+    every: list[type[ServiceError]] = [
+        errors.BadRequest, errors.Unauthenticated, errors.Forbidden, errors.TooMany, *kinds,
+    ]  # fmt: skip
+    found: Responses = {}
+    for kind in sorted(every, key=lambda one: (one.status, one.kind)):
         title = found.get(kind.status, {}).get("description", "")
         found[kind.status] = {
             "description": f"{title}; {kind.title}" if title else kind.title,

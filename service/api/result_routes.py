@@ -10,7 +10,7 @@ from starlette.responses import HTMLResponse, PlainTextResponse
 
 from service import errors
 from service.api import artefacts
-from service.api.problems import answers
+from service.api.problems import Responses, answers
 from service.api.run_routes import RunPath
 from service.api.state import RunsOf
 from service.api.streams import EventStream, lines_of
@@ -21,7 +21,7 @@ LEFT = (errors.NotFound, errors.Conflict, errors.Invalid)
 EVENT_ID_MAX = 2**63 - 1
 
 
-def _as(media_type: str, description: str, schema: dict[str, Any] | None = None) -> dict[str, Any]:
+def _as(media_type: str, description: str, schema: dict[str, Any] | None = None) -> Responses:
     content = {media_type: {"schema": schema or {"type": "string"}}}
     return {200: {"description": description, "content": content}}
 

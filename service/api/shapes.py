@@ -122,3 +122,12 @@ class ScheduleList(Model):
     """All schedules by name."""
 
     schedules: list[Schedule]
+
+
+class ProblemKind(Model):
+    """What the `type` of a problem means."""
+
+    type: str
+    title: str
+    status: int
+    meaning: str

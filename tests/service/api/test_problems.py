@@ -83,6 +83,21 @@ async def test_an_id_of_the_client_is_not_taken_over(client: httpx.AsyncClient) 
     assert re.fullmatch(r"[0-9a-f]{16}", answer.headers["x-request-id"])
 
 
+async def test_the_type_of_a_problem_leads_to_what_it_means(client: httpx.AsyncClient) -> None:
+    problem = (await client.get("/v1/runs/none")).json()
+    answer = await client.get(problem["type"])
+    assert (answer.status_code, answer.json()) == (
+        200,
+        {
+            "type": "/problems/not-found",
+            "title": "There is no such thing",
+            "status": 404,
+            "meaning": "Nothing has that name.",
+        },
+    )
+    assert (await client.get("/problems/no-such")).status_code == 404
+
+
 def test_a_problem_says_when_to_come_again() -> None:
     answer = problems.response(TooMany("50 runs wait", retry_after_s=7))
     assert (answer.status_code, answer.headers["retry-after"]) == (429, "7")

@@ -121,7 +121,7 @@ def receiver() -> Iterator[tuple[str, list[tuple[dict[str, str], bytes]]]]:
             self.send_response(204)
             self.end_headers()
 
-        def log_message(self, format: str, *args: object) -> None:
+        def log_message(self, *args: object) -> None:
             pass
 
     with HTTPServer(("127.0.0.1", 0), Handler) as listening:

@@ -81,7 +81,8 @@ def test_subscribers_beyond_the_limit_are_refused_and_say_when_to_come_again(
     with httpx.Client(base_url=server.url, timeout=60) as client:
         run = client.post("/v1/runs", json=made_runs.wanted(duration="50m")).json()["id"]
         with client.stream("GET", f"/v1/runs/{run}/events") as first:
-            next(first.iter_raw())
+            chunks = first.iter_raw()  # held: httpx closes the stream with its iterator
+            next(chunks)
             second = client.get(f"/v1/runs/{run}/events")
             assert (second.status_code, second.json()["type"]) == (429, "/problems/too-many")
             assert int(second.headers["retry-after"]) > 0

@@ -58,7 +58,7 @@ def clock() -> Clock:
 @pytest.fixture
 def settings(tmp_path: Path) -> Settings:
     hooks = {"ci": {"url": "https://ci.example/hook", "secret": KEY.decode()}}
-    return Settings(data_dir=tmp_path, webhooks=hooks)  # type: ignore[arg-type]
+    return Settings(data_dir=tmp_path, webhooks=hooks)
 
 
 @pytest.fixture
