@@ -35,7 +35,8 @@ from service.api.request_id import RequestId
 from service.console import router as console
 from service.metrics.expose import Metrics
 from service.metrics.middleware import CountRequests
-from service.ports import Runs
+from service.models import Run
+from service.ports import RunFilter, Runs
 from service.schedules.keeper import Keeper
 from service.security import audit_api, middleware, session_api
 from service.settings import Settings
@@ -45,6 +46,7 @@ _OWN_ROUTERS = (
     catalogue_routes, run_routes, result_routes, schedule_routes, webhook_routes, lock_routes,
     health_routes, problem_routes,
 )  # fmt: skip
+WAITING_SHOWN = 10_000
 _OF_SESSION = (errors.Conflict, errors.TooLarge, errors.Invalid)
 
 
@@ -114,6 +116,9 @@ async def _start(
     runs = given if given is not None else _make_runs(settings, app.state.metrics)
     stack.push_async_callback(runs.close)
     await runs.start()
+    figures = getattr(runs, "figures", None)  # a stand-in of a test has none
+    if figures is not None:
+        app.state.metrics.service.follow(figures)
     webhooks = Webhooks(settings, runs)
     stack.push_async_callback(webhooks.close)
     keeper = Keeper(settings, runs, webhooks.watch)
@@ -124,6 +129,15 @@ async def _start(
 
 
 def _make_runs(settings: Settings, metrics: Metrics) -> Runs:
+    """The real runs, with the metrics told what they do."""
     from service.runs.manager import RunManager
 
-    return RunManager(settings, metrics.runs)
+    def ended(run: Run) -> None:
+        metrics.service.run_ended(run.outcome or "error")
+
+    def waiting() -> float:
+        return float(len(runs.find(RunFilter(state="queued"), None, WAITING_SHOWN).runs))
+
+    runs = RunManager(settings, metrics.runs, on_end=ended)
+    metrics.service.queue_length.set_function(waiting)
+    return runs

@@ -198,7 +198,7 @@ def _service() -> Row:
     requests = f"sum by (status) (rate(saqchaos_http_requests_total{{{JOB}}}[{RATE}]))"
     seconds = f"sum by (le, route) (rate(saqchaos_http_request_seconds_bucket{{{JOB}}}[{RATE}]))"
     streams = f"sum(saqchaos_event_subscribers{{{JOB}}})"
-    dropped = f"sum(rate(saqchaos_events_dropped_total{{{JOB}}}[{RATE}]))"
+    dropped = f"sum(rate(saqchaos_event_streams_dropped_total{{{JOB}}}[{RATE}]))"
     waiting = f"sum(saqchaos_queue_length{{{JOB}}})"
     return "The service", (
         lines("Runs waiting", "Runs in the queue.", "none", Query(waiting, "runs")),
@@ -217,9 +217,9 @@ def _service() -> Row:
         ),
         lines(
             "Event streams",
-            "Open streams, and events that a slow reader did not get.",
+            "Open streams, and those taken from readers that were too slow.",
             "none",
             Query(streams, "open"),
-            Query(dropped, "events dropped per second"),
+            Query(dropped, "dropped per second"),
         ),
     )

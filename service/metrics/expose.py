@@ -50,5 +50,6 @@ class Metrics:
 
     def exposition_for(self, accept_header: str) -> tuple[bytes, str]:
         """The answer's body and its content type, for what the reader accepts."""
+        self.service.read()
         encode, content_type = choose_encoder(accept_header)
         return encode(self._registry), content_type

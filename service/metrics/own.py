@@ -7,8 +7,9 @@ whose values have no bound.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import get_args
+import threading
+from collections.abc import Callable, Mapping
+from typing import NamedTuple, get_args
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
@@ -21,6 +22,15 @@ OTHER_METHOD = "other"
 BUCKETS_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 
 
+class Figures(NamedTuple):
+    """What the runs of this process come to: `ended` by outcome, and streams taken from readers."""
+
+    waiting: int
+    subscribers: int
+    streams_dropped: int
+    ended: Mapping[str, int]
+
+
 class ServiceMetrics:
     """The service's own families; every outcome of a run exists from the start.
 
@@ -28,11 +38,14 @@ class ServiceMetrics:
         registry: where they are.
         queue_length: runs that wait for their turn.
         subscribers: event streams that are open.
-        events_dropped: events that a stream did not get since it read too slowly.
+        streams_dropped: event streams taken from whoever read too slowly.
     """
 
     def __init__(self) -> None:
         self.registry = registry = CollectorRegistry()
+        self._lock = threading.Lock()
+        self._figures: Callable[[], Figures] | None = None
+        self._seen: dict[str, int] = {}
         self._runs = Counter(
             "saqchaos_runs", "Runs that ended, by outcome.", ["outcome"], registry=registry
         )
@@ -44,9 +57,9 @@ class ServiceMetrics:
         self.subscribers = Gauge(
             "saqchaos_event_subscribers", "Event streams that are open.", registry=registry
         )
-        self.events_dropped = Counter(
-            "saqchaos_events_dropped",
-            "Events not sent to a stream that read too slowly; it was closed and can come back.",
+        self.streams_dropped = Counter(
+            "saqchaos_event_streams_dropped",
+            "Event streams taken from readers that were too slow; no event is lost, they resume.",
             registry=registry,
         )
         self._requests = Counter(
@@ -87,9 +100,24 @@ class ServiceMetrics:
         self._requests.labels(route, method, f"{status // 100}xx").inc()
         self._seconds.labels(route, method).observe(seconds)
 
-    def read_from(
-        self, queue_length: Callable[[], float], subscribers: Callable[[], float]
-    ) -> None:
+    def follow(self, figures: Callable[[], Figures]) -> None:
         """Ask for these at each scrape instead of being told of each change."""
-        self.queue_length.set_function(queue_length)
-        self.subscribers.set_function(subscribers)
+        with self._lock:
+            self._figures, self._seen = figures, {}
+
+    def read(self) -> None:
+        """Bring what is followed up to date. Safe from any thread."""
+        with self._lock:
+            if self._figures is None:
+                return
+            now = self._figures()
+            self.queue_length.set(now.waiting)
+            self.subscribers.set(now.subscribers)
+            self.streams_dropped.inc(self._risen("", now.streams_dropped))
+            for outcome in OUTCOMES:
+                self._runs.labels(outcome).inc(self._risen(outcome, now.ended.get(outcome, 0)))
+
+    def _risen(self, name: str, count: int) -> int:
+        risen = count - self._seen.get(name, 0)
+        self._seen[name] = count
+        return max(0, risen)

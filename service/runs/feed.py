@@ -12,7 +12,7 @@ the stream, so that streams that nobody reads do not use up the limit; it resume
 from __future__ import annotations
 
 import asyncio
-from collections import deque
+from collections import Counter, deque
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
 
@@ -58,9 +58,15 @@ class _Subscriber:
 
 
 class Feeds:
-    """All feeds and subscribers. Used on the service's own loop alone."""
+    """All feeds and subscribers. Used on the service's own loop alone.
+
+    Attributes:
+        dropped: streams that were taken from the slow, so far; ended: runs, by outcome.
+    """
 
     def __init__(self, stored: Stored, subscribers_max: int) -> None:
+        self.dropped = 0
+        self.ended: Counter[str] = Counter()
         self._stored = stored
         self._max = subscribers_max
         self._feeds: dict[str, Feed] = {}
@@ -79,6 +85,7 @@ class Feeds:
         """Tell the subscribers of its run; with the last event the feed is over."""
         self.open(event.run).publish(event)
         if event.type == "ended":
+            self.ended[event.data.outcome or "error"] += 1
             self._feeds.pop(event.run, None)
 
     def close(self) -> None:
@@ -100,6 +107,7 @@ class Feeds:
         for one in slow:
             one.lost = True
             del self._subscribers[one]
+        self.dropped += len(slow)
         return len(slow)
 
     def check_room(self) -> None:

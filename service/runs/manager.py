@@ -11,8 +11,7 @@ import asyncio
 import hashlib
 import logging
 import secrets
-import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -25,6 +24,7 @@ from chaos.plan import FaultSpec, Plan
 from chaos.plan_file import dump, loads
 from chaos.steering import read_fault
 from service.errors import Conflict, Invalid, Locked, ServiceError, TooMany, Unavailable
+from service.metrics.own import Figures
 from service.models import (
     Event,
     EventData,
@@ -62,12 +62,19 @@ class RunManager:
         settings: what may run, where it is kept, and the limits.
         metrics: is told what runs measure.
         stop_s: how long a run may take to end once it was told to stop.
+        on_end: told each run that has ended, once.
     """
 
     def __init__(
-        self, settings: Settings, metrics: Metrics | None = None, *, stop_s: float = STOP_SECONDS
+        self,
+        settings: Settings,
+        metrics: Metrics | None = None,
+        *,
+        stop_s: float = STOP_SECONDS,
+        on_end: Callable[[Run], None] = lambda _: None,
     ) -> None:
         self._settings = settings
+        self._on_end = on_end
         self._metrics = metrics
         self._stop_s = stop_s
         self._data_dir = settings.data_dir.resolve()
@@ -95,7 +102,7 @@ class RunManager:
             raise Unavailable(f"the data directory cannot be made: {error.strerror}") from error
         self._store = recovery.open_store(self._data_dir, self._runs_dir)
         self._feeds = Feeds(self._store.events, self._settings.limits.subscribers)
-        self._journal = Journal(self._store, self._feeds)
+        self._journal = Journal(self._store, self._feeds, self._on_end)
         self._judging = Judging(self._store, self._runs_dir, self._logs)
         self._queue = RunQueue(
             settings=self._settings, store=self._store, journal=self._journal,
@@ -148,7 +155,7 @@ class RunManager:
         """Put a run into the queue."""
         digest = hashlib.sha256(request.model_dump_json().encode()).hexdigest()
         if key is not None:
-            not_before = time.time() - KEY_HOURS * 3_600
+            not_before = datetime.now(UTC).timestamp() - KEY_HOURS * 3_600
             before = self._store.run_of_key(trigger.by, key, digest, not_before)
             if before is not None:
                 return self.get(before)
@@ -303,6 +310,14 @@ class RunManager:
         """Whether the service is locked, by whom and why."""
         return self._store.lock()
 
+    def figures(self) -> Figures:
+        """What the metrics of the service ask for at each scrape, from any thread."""
+        if not self._started:
+            return Figures(0, 0, 0, {})
+        waiting = len(self._store.in_state("queued"))
+        feeds = self._feeds
+        return Figures(waiting, len(feeds), feeds.dropped, dict(feeds.ended))
+
     # --- keeping house ----------------------------------------------------------------------------
 
     async def _tidy(self) -> None:
@@ -319,9 +334,11 @@ class RunManager:
     async def _retain(self) -> None:
         """Delete what need not be kept."""
         try:
-            self._store.forget_keys(time.time() - KEY_HOURS * 3_600)
+            self._store.forget_keys(datetime.now(UTC).timestamp() - KEY_HOURS * 3_600)
             ended = self._store.ended()
-            for run in retention.surplus(ended, self._settings.retention, time.time()):
+            for run in retention.surplus(
+                ended, self._settings.retention, datetime.now(UTC).timestamp()
+            ):
                 if not self._judging.is_at(run):
                     _LOG.info("run %s is deleted: older or larger than what is kept", run)
                     await self._remove(run)

@@ -13,6 +13,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from service.metrics import OUTCOMES, Metrics
 from service.metrics.docs import PAGE, page
 from service.metrics.middleware import CountRequests
+from service.metrics.own import Figures
 
 
 def name_of(name: str, labels: dict[str, str]) -> str:
@@ -40,14 +41,22 @@ def test_runs_are_counted_by_outcome_and_an_unknown_one_is_refused() -> None:
     assert OUTCOMES == ("passed", "failed", "unknown", "error", "interrupted", "stopped")
 
 
-def test_queue_and_subscribers_are_asked_for_at_each_scrape() -> None:
-    metrics, waiting, reading = Metrics(()), [1, 2], [1]
-    metrics.service.read_from(lambda: len(waiting), lambda: len(reading))
+def test_what_the_runs_come_to_is_asked_for_at_each_scrape() -> None:
+    metrics, now = Metrics(()), [Figures(2, 1, 0, {})]
+    metrics.service.follow(lambda: now[-1])
     assert shown(metrics, "saqchaos_queue_length") == {"": 2}
-    waiting.append(3)
-    reading.clear()
+    now.append(Figures(3, 0, 4, {"failed": 2}))
     assert shown(metrics, "saqchaos_queue_length") == {"": 3}
     assert shown(metrics, "saqchaos_event_subscribers") == {}
+    assert shown(metrics, "saqchaos_event_streams_dropped_") == {"total": 4}
+    assert shown(metrics, "saqchaos_runs_") == {"total{'outcome': 'failed'}": 2}
+    now.append(Figures(3, 0, 5, {"failed": 3, "passed": 1}))
+    for _ in range(2):
+        assert shown(metrics, "saqchaos_runs_") == {
+            "total{'outcome': 'failed'}": 3,
+            "total{'outcome': 'passed'}": 1,
+        }
+    assert shown(metrics, "saqchaos_event_streams_dropped_") == {"total": 5}
 
 
 async def test_requests_are_counted_by_the_route_s_template_never_by_the_path() -> None:
