@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Header, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
+from prometheus_client import Gauge
 from starlette.responses import HTMLResponse, PlainTextResponse
 
 from service import errors
@@ -134,6 +135,7 @@ async def get_run_plan(_: Viewer, runs: RunsOf, run: RunPath) -> Response:
     },
 )
 async def follow_run(
+    request: Request,
     _: Viewer,
     runs: RunsOf,
     run: RunPath,
@@ -148,7 +150,8 @@ async def follow_run(
     now = runs.get(run)
     if now.state == "ended" and seen >= now.events:
         return Response(status_code=204)
-    return EventStream(await lines_of(runs.events(run, seen)))
+    open_now: Gauge = request.app.state.metrics.service.subscribers
+    return EventStream(await lines_of(runs.events(run, seen)), open_now)
 
 
 async def _file(runs: RunsOf, run: str, name: str, media_type: str) -> Response:

@@ -15,6 +15,7 @@ import json
 from collections.abc import AsyncIterator
 from contextlib import suppress
 
+from prometheus_client import Gauge
 from sse_starlette import EventSourceResponse, ServerSentEvent
 from sse_starlette.sse import SendTimeoutError
 from starlette.types import Receive, Scope, Send
@@ -27,15 +28,24 @@ AT_ONCE_S = 0.05
 
 
 class EventStream(EventSourceResponse):
-    """The response; a client that does not read ends it without a word in the log."""
+    """The response. A client that does not read ends it without a word in the log.
 
-    def __init__(self, lines: AsyncIterator[ServerSentEvent]) -> None:
+    Args:
+        lines: what is written.
+        open_now: counts the streams that are open.
+    """
+
+    def __init__(self, lines: AsyncIterator[ServerSentEvent], open_now: Gauge) -> None:
+        self._open_now = open_now
         super().__init__(lines, ping=PING_S, sep="\n", send_timeout=SEND_S,
                          ping_message_factory=_ping)  # fmt: skip
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        with suppress(SendTimeoutError):
+        with suppress(SendTimeoutError), self._open_now.track_inprogress():
             await super().__call__(scope, receive, send)
+            if self.active:  # the server ends: the client shall see an end, not a broken line
+                self.active = False
+                await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
 async def lines_of(events: AsyncIterator[Event]) -> AsyncIterator[ServerSentEvent]:

@@ -10,6 +10,7 @@ writes again, `trouble` says why not, `/readyz` with it, and the end of a run is
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from pathlib import Path
 
 from service.errors import NotFound, Unavailable
@@ -23,12 +24,20 @@ _LOG = logging.getLogger("service.runs")
 class Journal:
     """Writes and tells. Used on the service's own loop alone.
 
+    Args:
+        store: where it is written.
+        feeds: who is told.
+        on_end: told each run whose end was written, once.
+
     Attributes:
         trouble: why nothing can be written, if so.
     """
 
-    def __init__(self, store: Store, feeds: Feeds) -> None:
+    def __init__(
+        self, store: Store, feeds: Feeds, on_end: Callable[[Run], None] = lambda _: None
+    ) -> None:
         self.trouble = ""
+        self._on_end = on_end
         self._store = store
         self._feeds = feeds
         self._unwritten: dict[str, tuple[Run, EventData, int | None]] = {}
@@ -61,7 +70,9 @@ class Journal:
             self.failed(error)
             self._unwritten[run.id] = (run, data, size)
             return
-        if not self.say(run.id, "ended", data):
+        if self.say(run.id, "ended", data):
+            self._on_end(run)
+        else:
             self._unwritten[run.id] = (run, data, size)
 
     def overlaid(self, run: Run) -> Run:
