@@ -242,6 +242,7 @@ class Stage:
         self.locked = Lock(locked=False)
         self.seconds = 48
         self.breaks = 0  # how many of the next event streams break in the middle
+        self.is_broken_late = False  # a promise breaks a second after the rest was told
         self.streams: list[str | None] = []  # Last-Event-ID of each stream that was opened
         self.asked: list[RunRequest] = []
         self.injected: list[Any] = []
@@ -299,7 +300,7 @@ def _list_routes(app: FastAPI, stage: Stage) -> None:
     def session() -> Response:
         if not stage.signed_in:
             return problem(401, "Who are you?", "sign in")
-        return answer(Session(name="on-call", role=stage.role, csrf="c5"))  # type: ignore[arg-type]
+        return answer(Session(name="on-call", role=stage.role, csrf="c5"))
 
     @app.post("/v1/session")
     async def log_in(request: Request) -> Response:
@@ -383,6 +384,11 @@ async def _stream(stage: Stage, one: Run, after: int) -> AsyncIterator[str]:
         at = began + timedelta(seconds=at_s)
         said = {"run": one.id, "at": at.isoformat(), **data.model_dump(exclude_none=True)}
         yield f"id: {number}\nevent: {kind}\ndata: {json.dumps(said)}\n\n"
+    if stage.is_broken_late:
+        await asyncio.sleep(1)
+        late = EventData(variant=VARIANTS[2], promise="no-lost-jobs", count=1)
+        said = {"run": one.id, "at": now().isoformat(), **late.model_dump(exclude_none=True)}
+        yield f"id: {len(listed) + 1}\nevent: finding\ndata: {json.dumps(said)}\n\n"
     await asyncio.sleep(600)
 
 

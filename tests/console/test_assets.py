@@ -27,9 +27,8 @@ def client() -> httpx.AsyncClient:
 
 def test_the_vendored_chart_library_is_the_released_one() -> None:
     folder = STATIC / "vendor" / "uplot"
-    listed = dict(
-        reversed(line.split()) for line in (folder / "SHA256SUMS").read_text().splitlines()
-    )
+    lines = (folder / "SHA256SUMS").read_text().splitlines()
+    listed = {name: digest for digest, name in (line.split() for line in lines)}
     found = {
         path.name: hashlib.sha256(path.read_bytes()).hexdigest()
         for path in folder.iterdir()

@@ -163,7 +163,7 @@ def test_a_live_run_shows_figures_windows_and_promises_turned_red(page_of: OpenP
     )
     assert page.locator(".chart canvas").count() == 6
     assert "stock@0.26.3" in str(page.locator(".plot").first.get_attribute("aria-label"))
-    assert page.get_by_role("listitem").filter(has_text="safety").get_attribute("aria-current")
+    assert page.locator(".steps [aria-current=step]").inner_text() == "safety"
     assert "kill injected, by on-call" in text_of(page, ".log")
     assert "sweep injected" not in text_of(page, ".log")
     page.get_by_label("with the plan's faults").check()
@@ -190,11 +190,12 @@ def test_a_broken_stream_goes_on_where_it_was(page_of: OpenPage, stage: Stage) -
     expect(one.page.locator(".link")).to_have_text("live")
 
 
-def test_only_news_is_announced_and_no_tick(page_of: OpenPage) -> None:
+def test_only_news_is_announced_and_no_tick(page_of: OpenPage, stage: Stage) -> None:
+    stage.is_broken_late = True
     one = page_of("/runs/r6-goes-on")
     one.wait("broken 3×")
     said = one.page.locator("#head > .aloud")
-    expect(said).to_contain_text("is broken on stock@0.26.3")
+    expect(said).to_have_text("no-lost-jobs is broken on stock@0.26.4")
     assert one.page.locator(".counters [aria-live], .counters [role=status]").count() == 0
 
 

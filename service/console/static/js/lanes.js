@@ -8,7 +8,7 @@ const LANE = 36;
 const TRACK = 12;
 const AXIS = 22;
 const STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200, 86400];
-const MARKS_MIN_PX = 1;
+const FEW = 60; // so many marks are drawn a little wider than they are, to be seen
 
 /**
  * A drawing that follows the width of its place.
@@ -51,16 +51,17 @@ function lane(row, top, width, at, drainFrom) {
     svg("text", { x: width, y: y - 5, "text-anchor": "end" }, `${row.count ?? row.marks.length}×`),
     svg("rect", { class: "track", x: 0, y, width: drainFrom === undefined ? width : at(drainFrom), height: TRACK, rx: 2 }),
     drain,
-    merged(row.marks, at).map(([from, to, open]) => svg("rect", { class: open ? "mark open" : "mark", x: from, y, width: Math.max(MARKS_MIN_PX, to - from), height: TRACK, rx: 1 })),
+    merged(row.marks, at).map(([from, to, open]) => svg("rect", { class: open ? "mark open" : "mark", x: from, y, width: to - from, height: TRACK, rx: 1 })),
   );
 }
 
 /** Marks in pixels; those that would touch are one, so that a lane has at most one a pixel. */
 function merged(marks, at) {
   const found = [];
+  const least = marks.length <= FEW ? 3 : 1;
   for (const mark of [...marks].sort((a, b) => a.from - b.from)) {
     const from = at(mark.from);
-    const to = Math.max(from + MARKS_MIN_PX, at(mark.to));
+    const to = Math.max(from + least, at(mark.to));
     const last = found.at(-1);
     if (last && from <= last[1] + 0.5) {
       last[1] = Math.max(last[1], to);

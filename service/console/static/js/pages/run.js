@@ -2,7 +2,7 @@
 // which parts are there (live or ended), and says aloud what a listener must know and no more.
 
 import { get, mayChange, send } from "../api.js";
-import { checkers, plan } from "../catalog.js";
+import { checkers, plan, plans } from "../catalog.js";
 import { byId, el, show } from "../dom.js";
 import { charts } from "../run/charts.js";
 import { controls } from "../run/controls.js";
@@ -18,6 +18,7 @@ import { standing, wordOf } from "../words.js";
 
 const id = decodeURIComponent(location.pathname.split("/")[2] ?? "");
 const path = `/v1/runs/${encodeURIComponent(id)}`;
+const REPLAYED_MS = 400; // a pause as long as this ends the replay of what was before
 const aloud = el("p", { role: "status", class: "aloud" });
 
 open(async (who) => {
@@ -30,7 +31,7 @@ open(async (who) => {
     show(byId("body"), failure(error), el("p", {}, el("a", { class: "button", href: "/" }, "All runs")));
     return;
   }
-  new Page(run, who, await claims(), await promiseOrder(run)).begin();
+  new Page(run, who, await claims(), await promiseOrder(run), await isOffered(run)).begin();
 });
 
 const claims = async () => new Map((await checkers().catch(() => [])).map((one) => [one.promise, one.claim]));
@@ -41,9 +42,12 @@ async function promiseOrder(run) {
   return plan(run.plan).then((one) => one.summary.promises, () => []);
 }
 
+/** Whether the start form can make such a run: an inline plan is in nobody's list. */
+const isOffered = (run) => plans().then((all) => all.some((one) => one.name === run.plan), () => false);
+
 class Page {
-  constructor(run, who, known, order) {
-    Object.assign(this, { run, who, order });
+  constructor(run, who, known, order, isOffered) {
+    Object.assign(this, { run, who, order, isOffered });
     this.fold = new Fold(run);
     this.failed = el("div");
     this.stop = el("button", { type: "button", class: "danger", onclick: () => this.askStop() }, "Stop the run");
@@ -86,7 +90,9 @@ class Page {
       refresh ||= event.type === "state" || event.type === "ended";
     }
     if (refresh) this.refresh();
-    else if (this.run.state !== "ended" && broken.length) aloud.textContent = broken.join(". ");
+    if (this.isCaughtUp && broken.length) aloud.textContent = broken.join(". ");
+    clearTimeout(this.replayed);
+    this.replayed = setTimeout(() => (this.isCaughtUp = true), REPLAYED_MS);
     this.draw();
   }
 
@@ -111,7 +117,7 @@ class Page {
     parts.head.draw(run);
     if (isOver) parts.head.setLink("off");
     this.stop.hidden = isOver || !mayChange(who);
-    this.again.hidden = !isOver || !mayChange(who);
+    this.again.hidden = !isOver || !this.isOffered || !mayChange(who);
     this.remove.hidden = !isOver || who.role !== "admin";
     parts.promises.draw(this.order, judged, isOver);
     parts.charts.section.hidden = parts.log.section.hidden = isOver && !fold.log.length;

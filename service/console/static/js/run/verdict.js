@@ -43,6 +43,7 @@ function answer(run, found) {
     { class: `card answer ${SIDES[run.outcome] ?? ""}`, "aria-labelledby": "answer" },
     el("h2", { id: "answer" }, HEADLINES[run.outcome] ?? "Ended"),
     el("p", { class: "quiet" }, `${gate}. Exit code ${run.exit_code ?? "none"}.`),
+    found && isNoWorse(run, found) ? el("p", {}, `Promises are broken, but not worse than on ${found.gate.baseline}: that is what this gate asks.`) : null,
     found && ENDED[found.ended] ? el("p", {}, ENDED[found.ended]) : null,
     run.error ? el("p", {}, run.error) : null,
     reasons.length ? el("ul", {}, reasons.map((one) => el("li", {}, one))) : null,
@@ -50,6 +51,8 @@ function answer(run, found) {
     files(run, found),
   );
 }
+
+const isNoWorse = (run, found) => run.outcome === "passed" && found.gate.baseline && found.variants.some((one) => one.promises.some((promise) => promise.count));
 
 /** Why variants are not VALID, where that is not a broken promise: what could not be seen. */
 function whyNot(found) {
