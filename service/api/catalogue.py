@@ -2,17 +2,18 @@
 
     chaos.plan_file, settings.plans_dir ──► Catalogue ──► /v1/plans, /v1/variants, …
 
-Plans of the server's own folder are read whenever they are asked for, so that an operator adds one
+A file of the server's own folder is read again when it has changed, so that an operator adds a plan
 by putting a file there. A file that is no plan hides none of the others: its name is listed with
 what is wrong with it. What a run of a plan would do is `Runs.preview`'s work.
 """
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, Literal, get_args
 
+import yaml
 from pydantic import TypeAdapter
 
 from chaos import plan_file, variants
@@ -55,14 +56,12 @@ class Catalogue:
 
     def plans(self) -> PlanList:
         """Every plan, by name."""
-        found: list[PlanSummary] = []
-        broken: dict[str, str] = {}
-        for name, path, source in self._files():
-            try:
-                found.append(_summary(name, plan_file.load(path), source))
-            except PlanError as error:
-                broken[name] = error.problems[0].replace(f"{path}", path.name)
-        return PlanList(plans=found, broken=broken)
+        read = [(name, _read(name, path, source, _stamp(path))) for name, path, source in
+                self._files()]  # fmt: skip
+        return PlanList(
+            plans=[one.summary for _, one in read if isinstance(one, PlanDetail)],
+            broken={name: one for name, one in read if isinstance(one, str)},
+        )
 
     def plan(self, name: str) -> PlanDetail:
         """One plan.
@@ -72,7 +71,11 @@ class Catalogue:
         """
         for known, path, source in self._files():
             if known == name:
-                return _detail(name, path, source)
+                found = _read(name, path, source, _stamp(path))
+                if isinstance(found, PlanDetail):
+                    return found
+                raise NotFound(f"the file of {name!r} is no plan: {found}; its author can check "
+                               f"it with `saq-chaos validate`")  # fmt: skip
         names = ", ".join(known for known, _, _ in self._files())
         raise NotFound(f"no plan is called {name!r}; there are: {names}")
 
@@ -133,22 +136,30 @@ def _summary(name: str, plan: Plan, source: Source) -> PlanSummary:
     )
 
 
-def _detail(name: str, path: Path, source: Source) -> PlanDetail:
+def _stamp(path: Path) -> tuple[int, int]:
+    """What changes when the file does; of one that is gone, nothing."""
+    try:
+        found = path.stat()
+    except OSError:
+        return (0, 0)
+    return (found.st_mtime_ns, found.st_size)
+
+
+@lru_cache(maxsize=2 * PLANS_MAX)
+def _read(name: str, path: Path, source: Source, _stamp: tuple[int, int]) -> PlanDetail | str:
+    """A plan's file, or what is wrong with it; read again when its stamp changes."""
     try:
         plan = plan_file.load(path)
         text = path.read_text("utf-8-sig")
     except PlanError as error:
-        raise NotFound(
-            f"the file of {name!r} is no plan: {error.problems[0].replace(str(path), path.name)}; "
-            f"its author can check it with `saq-chaos validate`"
-        ) from error
+        return error.problems[0].replace(str(path), path.name)
+    except OSError as error:
+        return f"{path.name} cannot be read: {error.strerror}"
     return PlanDetail(summary=_summary(name, plan, source), yaml=text, plan=_as_data(plan))
 
 
 def _as_data(plan: Plan) -> dict[str, Any]:
     """The plan in its YAML form, so that a request may send it back, changed or not."""
-    import yaml
-
     data: dict[str, Any] = yaml.safe_load(plan_file.dump(plan))
     return data
 

@@ -30,14 +30,9 @@ async def test_plans_are_those_that_ship_and_those_of_the_server(
     client: httpx.AsyncClient,
 ) -> None:
     found = (await client.get("/v1/plans")).json()
-    assert [(one["name"], one["source"]) for one in found["plans"]] == [
-        ("ours", "server"),
-        *(
-            (name, "shipped")
-            for name in ("one-key", "production", "rolling-deploy", "same-key", "smoke")
-        ),
-    ]
-    smoke = found["plans"][-1]
+    expected = [("ours", "server"), *((name, "shipped") for name in plan_file.shipped())]
+    assert [(one["name"], one["source"]) for one in found["plans"]] == sorted(expected)
+    (smoke,) = [one for one in found["plans"] if one["name"] == "smoke"]
     assert (smoke["duration_s"], smoke["drain_s"], smoke["gate"]) == (20.0, 30.0, "strict")
     assert smoke["faults"] == ["rolling_restart"]
 
@@ -50,6 +45,19 @@ async def test_a_broken_plan_hides_no_other_and_names_no_folder(
     assert list(broken) == ["torn"]
     assert broken["torn"].startswith("torn.yaml:")
     assert str(tmp_path) not in answer.text
+
+
+async def test_a_plan_that_is_put_there_or_changed_is_seen_at_once(
+    client: httpx.AsyncClient, tmp_path: Path
+) -> None:
+    file = tmp_path / "plans" / "torn.yaml"
+    text = plan_file.shipped_path("smoke").read_text("utf-8")
+    assert "torn" in (await client.get("/v1/plans")).json()["broken"]
+    file.write_text(text.replace("plan: smoke", "plan: torn"), "utf-8")
+    assert (await client.get("/v1/plans")).json()["broken"] == {}
+    assert (await client.get("/v1/plans/torn")).json()["summary"]["source"] == "server"
+    file.unlink()
+    assert (await client.get("/v1/plans/torn")).status_code == 404
 
 
 async def test_a_plan_is_its_text_and_the_same_as_data(client: httpx.AsyncClient) -> None:
