@@ -131,7 +131,7 @@ class Kernel:
 
         A host that is paused then runs it later, one that is gone never does.
         """
-        when_us = time_us if time_us > self.time_us else self.time_us
+        when_us = max(self.time_us, time_us)
         timer = Timer(callback, args, self._context, False, when_us, self)
         if host is not None:
             owner = self.hosts[host]
@@ -184,9 +184,10 @@ class Kernel:
     def _schedule(self) -> None:
         """Turn after turn; what it raises, and its end, reach `run`."""
         until = self._until
+        awake = self.awake
         while until is not None and not until.gone:
-            if self.awake:
-                self._take_turn(self._pick())
+            if awake:
+                self._take_turn(awake.pop() if len(awake) == 1 else self._pick())
             elif not self._advance():
                 raise Stuck("deadlock", f"nobody has anything to do at {self.time_us} µs")
             if self.steps > self._check_at:
@@ -200,9 +201,8 @@ class Kernel:
             self._stop = Stuck(kind, reason)
 
     def _pick(self) -> Unit:
+        """One of several units that are awake."""
         awake = self.awake
-        if len(awake) == 1:
-            return awake.pop()
         awake.sort(key=_number_of)
         self._picks += 1
         return awake.pop(self.tape.choose(("next", self.time_us, self._picks), len(awake)))

@@ -21,9 +21,7 @@ from typing import Any, Protocol, TypeAlias
 
 Args: TypeAlias = tuple[bytes, ...]
 ADDRESS = ("127.0.0.1", 6379)  # of the server, as asyncio's error messages name it
-Held: TypeAlias = tuple[
-    tuple[str | int, ...], Sequence[str], Callable[..., None], tuple[Any, ...]
-]
+Held: TypeAlias = tuple[tuple[str | int, ...], Sequence[str], Callable[..., None], tuple[Any, ...]]
 Reply: TypeAlias = Any  # bytes, int, None, a redis-py exception, or a list of these
 
 
@@ -140,13 +138,14 @@ class Link:
         """
         if self._error is not None:
             raise self._error
-        while not self._inbox:
+        inbox = self._inbox
+        while not inbox:
             if self._eof:
                 return CLOSED
             await self._news()
             if self._error is not None:
                 raise self._error
-        return self._inbox.popleft()
+        return inbox.popleft()
 
     def at_eof(self) -> bool:
         """Whether the stream has ended and everything is read. Unread replies count as no end."""
@@ -208,15 +207,16 @@ class Link:
             raise RuntimeError(
                 "readuntil() called while another coroutine is already waiting for incoming data"
             )
-        self._waiter = asyncio.get_running_loop().create_future()
+        self._waiter = waiter = asyncio.get_running_loop().create_future()
         try:
-            await self._waiter
+            await waiter
         finally:
             self._waiter = None
 
     def _wake(self) -> None:
-        if self._waiter is not None and not self._waiter.done():
-            self._waiter.set_result(None)
+        waiter = self._waiter
+        if waiter is not None and not waiter.done():
+            waiter.set_result(None)
 
     def _closed_here(self) -> None:
         if not self._gone:

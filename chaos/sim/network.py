@@ -220,8 +220,7 @@ class Network:
                 link.held_requests.append((name, names, arrive, args))
                 return
             at_us += _delay_us(fates)
-        if at_us > link.sent_us:
-            link.sent_us = at_us
+        link.sent_us = max(link.sent_us, at_us)
         self._kernel.call_at(link.sent_us, None, arrive, *args, fates)
 
     # --- at the server ----------------------------------------------------------------------------
@@ -343,8 +342,7 @@ class Network:
                 self._break(link)
                 return
             at_us += _delay_us(fates)
-        if at_us > link.answered_us:
-            link.answered_us = at_us
+        link.answered_us = max(link.answered_us, at_us)
         self._kernel.call_at(link.answered_us, None, arrive, *args)
 
     # --- both ways --------------------------------------------------------------------------------

@@ -108,7 +108,7 @@ class DrawnTape:
         """64 bits of the seed and the name: multiply and fold, part by part, as splitmix64 does."""
         value = self._start
         for part in name:
-            number = part if isinstance(part, int) else _NUMBERS.get(part) or _number_of(part)
+            number = part if type(part) is int else _NUMBERS.get(part) or _number_of(part)  # type: ignore[arg-type]
             value = (value ^ number) * _MULTIPLIER & _MASK
             value ^= value >> 29
         value = value * _MULTIPLIER_2 & _MASK

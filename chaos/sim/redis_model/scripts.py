@@ -235,7 +235,9 @@ class _Host:
         client = self.client
         assert client is not None
         command_, words = self._command(args)
-        return _to_lua(client.server.perform(client, command_, words))
+        reply = client.server.perform(client, command_, words)
+        kind = type(reply)
+        return reply if kind is bytes or kind is int else _to_lua(reply)
 
     def pcall(self, *args: Any) -> Any:
         """Run a command; its error is a table."""

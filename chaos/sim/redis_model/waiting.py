@@ -45,6 +45,10 @@ class Waiting:
 
     Args:
         rerun: runs a command of a client again, and delivers the reply.
+
+    Attributes:
+        count: how many there are.
+        signalled: the lists that came into being and that somebody waits for.
     """
 
     def __init__(self, rerun: Callable[[Wait], None]) -> None:
@@ -52,7 +56,7 @@ class Waiting:
         self._by_key: dict[tuple[int, bytes], dict[int, Wait]] = {}
         self._deadlines: list[tuple[int, int, int, Wait]] = []
         self._blocked_ever = 0
-        self._signalled: dict[tuple[int, bytes], None] = {}
+        self.signalled: dict[tuple[int, bytes], None] = {}
         self.count = 0
 
     def block(self, client: Client, wait: Wait) -> None:
@@ -80,13 +84,13 @@ class Waiting:
         """A list came into being under this key."""
         place = (keyspace.number, key)
         if place in self._by_key:
-            self._signalled.setdefault(place)
+            self.signalled.setdefault(place)
 
     def serve(self, keyspaces: list[Keyspace]) -> None:
         """Serve whoever waits for the lists that came into being, also those that serving makes."""
-        while self._signalled:
-            for place in list(self._signalled):
-                del self._signalled[place]
+        while self.signalled:
+            for place in list(self.signalled):
+                del self.signalled[place]
                 self._serve_key(keyspaces[place[0]], place)
 
     def _serve_key(self, keyspace: Keyspace, place: tuple[int, bytes]) -> None:
@@ -115,10 +119,5 @@ class Waiting:
         """Forget everybody."""
         self._by_key.clear()
         self._deadlines.clear()
-        self._signalled.clear()
+        self.signalled.clear()
         self.count = 0
-
-    @property
-    def signalled(self) -> bool:
-        """Whether a list came into being that somebody waits for."""
-        return bool(self._signalled)
