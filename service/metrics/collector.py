@@ -95,7 +95,8 @@ class RunsCollector(Collector):
     def collect(self) -> Iterator[Metric]:
         """All families, in a fixed order."""
         with self._lock:
-            metrics = [self._metric(family) for family in self._families.values()]
+            keys = self._keys()
+            metrics = [self._metric(family, keys) for family in self._families.values()]
         yield from metrics
 
     # --- taking in --------------------------------------------------------------------------------
@@ -138,14 +139,14 @@ class RunsCollector(Collector):
 
     # --- showing ----------------------------------------------------------------------------------
 
-    def _metric(self, family: Family) -> Metric:
+    def _metric(self, family: Family, keys: dict[str, list[_Key]]) -> Metric:
         metric = Metric(family.name, family.help, family.kind)
         if family.name == INFO:
             metric.samples = [
                 PrometheusSample(INFO, dict(one), 1.0) for one in sorted(self._infos())
             ]
             return metric
-        for key in self._keys_of(family):
+        for key in keys.get(family.name, ()):
             values = [run.values[key] for run in self._runs.values() if key in run.values]
             shown = max(values) if family.name in VANISHING else self._base[key] + sum(values)
             example = self._examples.get(key)
@@ -153,13 +154,15 @@ class RunsCollector(Collector):
             metric.samples.append(PrometheusSample(key[0], dict(key[1]), shown, None, seen))
         return metric
 
-    def _keys_of(self, family: Family) -> list[_Key]:
-        """The samples of a family: those of one series together, a histogram's in their order."""
-        known = [*self._base]
+    def _keys(self) -> dict[str, list[_Key]]:
+        """The samples of each family: those of one series together, a histogram's in order."""
+        shown = dict.fromkeys(self._base)
         for run in self._runs.values():
-            known += [key for key in run.values if key not in self._base]
-        names = _sample_names(family)
-        return [key for key in dict.fromkeys(known) if key[0] in names]
+            shown |= dict.fromkeys(run.values)
+        keys: dict[str, list[_Key]] = {}
+        for key in shown:
+            keys.setdefault(_family_name(key[0], self._families), []).append(key)
+        return keys
 
     def _infos(self) -> list[Labels]:
         """One for each variant of each run that goes on."""
@@ -188,14 +191,6 @@ def _example(sample: Sample, run: str) -> Example:
     job = dict(sample.example.labels).get(KEY, "")
     fitting = tuple(sorted(labels(run, job).items()))
     return Example(labels=fitting, value=sample.example.value)
-
-
-def _sample_names(family: Family) -> tuple[str, ...]:
-    if family.kind == "counter":
-        return (f"{family.name}_total",)
-    if family.kind == "histogram":
-        return tuple(f"{family.name}_{end}" for end in ("bucket", "count", "sum"))
-    return (family.name,)
 
 
 def _family_name(sample: str, families: dict[str, Family]) -> str:
