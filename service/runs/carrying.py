@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -123,6 +124,9 @@ class Carrying:
                 answer.exception()  # nobody may be waiting any more
         if self._process is not None:
             await self._process.close()
+        with suppress(OSError):
+            if not self.log.stat().st_size:
+                self.log.unlink()
 
     # --- what it says -----------------------------------------------------------------------------
 

@@ -18,6 +18,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -27,6 +28,7 @@ from service.ports import RunFilter
 
 INDEX = "index.sqlite3"
 WAIT_SECONDS = 5.0
+PARSED_KEPT = 512
 MIGRATIONS = (
     """
     CREATE TABLE runs (
@@ -154,17 +156,25 @@ class Store:
             self._write_row(connection, run)
 
     def put(self, run: Run, size: int | None = None) -> None:
-        """Write what a run is now; `size` is what its directory takes on disk."""
+        """Write what a run is now; `size` is what its directory takes on disk.
+
+        Its events are added to that: retention by size counts the index's share as well.
+        """
         with self._writing() as connection:
             self._write_row(connection, run, size)
 
     def _write_row(self, connection: sqlite3.Connection, run: Run, size: int | None = None) -> None:
         ended = run.ended_at.timestamp() if run.ended_at else None
         connection.execute(
-            "UPDATE runs SET state=?, outcome=?, ended=?, document=?, bytes=coalesce(?, bytes)"
-            " WHERE id=?",
-            (run.state, run.outcome, ended, _document(run), size, run.id),
+            "UPDATE runs SET state=?, outcome=?, ended=?, document=? WHERE id=?",
+            (run.state, run.outcome, ended, _document(run), run.id),
         )
+        if size is not None:
+            connection.execute(
+                "UPDATE runs SET bytes=? +"
+                " (SELECT coalesce(sum(length(data)), 0) FROM events WHERE run=?) WHERE id=?",
+                (size, run.id, run.id),
+            )
 
     def get(self, run: str) -> Run:
         """A run; NotFound if there is none."""
@@ -221,7 +231,7 @@ class Store:
             connection.execute("DELETE FROM runs WHERE id=?", (run,))
 
     def _run(self, document: object, events: object, state: object, number: object) -> Run:
-        run = Run.model_validate_json(str(document))
+        run = _parsed(str(document))
         place = self._place(_number(number)) if state == "queued" else None
         return run.model_copy(update={"events": _number(events), "place": place})
 
@@ -315,6 +325,12 @@ def _wheres(which: RunFilter) -> tuple[list[str], list[object]]:
         wheres.append(f"EXISTS ({one}{' AND value=?' if equals else ''})")
         values += [name, value] if equals else [name]
     return wheres, values
+
+
+@lru_cache(maxsize=PARSED_KEPT)
+def _parsed(document: str) -> Run:
+    """Reading a run's row is most of what a list costs, and rows rarely change."""
+    return Run.model_validate_json(document)
 
 
 def _document(run: Run) -> str:

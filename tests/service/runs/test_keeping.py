@@ -67,6 +67,24 @@ async def test_old_runs_go_with_their_files_and_a_run_is_deleted_when_it_has_end
 
 
 @pytest.mark.usefixtures("simulated")
+async def test_the_size_of_a_run_is_that_of_its_files_and_its_events(manager: Managing) -> None:
+    runs = await manager()
+    whole = await ended(runs, runs.submit(sim(), API).id)
+    files = sum(path.stat().st_size for path in files_of(runs.folder(whole.id)))
+    said = sum(
+        len(one.data.model_dump_json(exclude_none=True)) for one in await followed(runs, whole.id)
+    )
+    (kept,) = runs._store.ended()
+    last = len((await followed(runs, whole.id))[-1].data.model_dump_json(exclude_none=True))
+    assert kept.size == files + said - last
+
+
+def files_of(folder: Path) -> list[Path]:
+    """All files below a folder."""
+    return [path for path in folder.rglob("*") if path.is_file()]
+
+
+@pytest.mark.usefixtures("simulated")
 async def test_a_broken_run_directory_breaks_neither_the_list_nor_the_run(
     manager: Managing,
 ) -> None:
