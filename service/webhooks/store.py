@@ -46,9 +46,13 @@ class DeliveryStore:
     # --- watches ---
 
     def watch(self, run: str, webhooks: Sequence[str]) -> None:
-        """Tell these webhooks when the run ends. Said twice it is told once."""
+        """Tell these webhooks when the run ends. Said twice, or after the end, it is told once."""
         for name in dict.fromkeys(webhooks):
-            self._db.rows("INSERT OR IGNORE INTO watches VALUES (?, ?)", (run, name))
+            self._db.rows(
+                "INSERT OR IGNORE INTO watches SELECT ?, ? WHERE NOT EXISTS "
+                "(SELECT 1 FROM deliveries WHERE run = ? AND webhook = ?)",
+                (run, name, run, name),
+            )
 
     def watched(self) -> list[str]:
         """The runs that are waited for."""

@@ -160,6 +160,8 @@ def test_an_end_is_told_once(store: DeliveryStore) -> None:
     store.watch("run-1", ["ci"])
     store.ended("run-1", b"{}", BEGAN)
     store.ended("run-1", b"{}", BEGAN)
+    store.watch("run-1", ["ci"])  # a start that is repeated with its key, after the end
+    store.ended("run-1", b"{}", BEGAN)
     assert [one.webhook for one in store.find(None, 10)] == ["ci"]
     assert store.watched() == []
     store.close()
