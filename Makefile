@@ -14,9 +14,9 @@ soak: setup ## the main job: the same-key race on stock saq, and every repair of
 test: setup ## every test, and what was skipped and why
 	@$(BIN)/python -m pytest -q -rs $(ARGS)
 
-lint: setup ## ruff (rules and format) and mypy --strict over chaos, service and tests
-	@$(BIN)/ruff check chaos service tests
-	@$(BIN)/ruff format --check chaos service tests
+lint: setup ## ruff (rules and format) and mypy --strict over all code
+	@$(BIN)/ruff check chaos dashboards service tests
+	@$(BIN)/ruff format --check chaos dashboards service tests
 	@$(BIN)/mypy
 
 check: lint test ## what a change must pass: lint and test

@@ -17,19 +17,21 @@ END = "<!-- end of modules -->\n"
 
 
 def tables() -> str:
-    """A section for each folder of chaos/ and service/, a row for each module."""
+    """A section for each folder of chaos/, dashboards/ and service/, a row for each module."""
     known = modules()
     folders = sorted(path.parent for path in known if path.name == "__init__.py")
     return "\n".join(_section(folder, known) for folder in folders)
 
 
 def modules() -> list[Path]:
-    """The modules of chaos/ and service/ that git knows; all of them where there is no git."""
-    command = ["git", "ls-files", "-z", "chaos/*.py", "service/*.py"]
+    """The modules of chaos/, dashboards/ and service/ that git knows; all of them where there is no git."""
+    command = ["git", "ls-files", "-z", "chaos/*.py", "dashboards/*.py", "service/*.py"]
     listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     names = [name for name in listed.stdout.split("\0") if name]
     found = [ROOT / name for name in names] or [
-        path for folder in ("chaos", "service") for path in (ROOT / folder).rglob("*.py")
+        path
+        for folder in ("chaos", "dashboards", "service")
+        for path in (ROOT / folder).rglob("*.py")
     ]
     return sorted(path for path in found if path.is_file())
 
