@@ -136,7 +136,7 @@ class Settings(BaseSettings):
         variants: what requests may name.
         apps, redis, webhooks: the same, by the names that requests use.
         secure_cookies: the console is reached through TLS, so its cookie is for TLS alone.
-        docs: whether /docs and /openapi.json are served.
+        docs: whether /openapi.json is served.
     """
 
     model_config = SettingsConfigDict(
