@@ -83,7 +83,7 @@ def variables() -> list[tuple[str, str]]:
 def _variables(model: type[BaseModel], prefix: str) -> list[tuple[str, str]]:
     found: list[tuple[str, str]] = []
     for name, field in model.model_fields.items():
-        default = field.get_default(call_default_factory=True)  # type: ignore[call-arg]
+        default = field.get_default(call_default_factory=True)
         if isinstance(default, BaseModel):
             found += _variables(type(default), f"{prefix}{name.upper()}__")
         else:
