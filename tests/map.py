@@ -12,6 +12,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "whats-here.md"
+FOLDERS = ("chaos", "dashboards", "service")
 BEGIN = "<!-- modules: made from docstrings; `python -m tests.map` writes them again -->\n"
 END = "<!-- end of modules -->\n"
 
@@ -24,8 +25,8 @@ def tables() -> str:
 
 
 def modules() -> list[Path]:
-    """The modules of chaos/, dashboards/ and service/ that git knows; all of them where there is no git."""
-    command = ["git", "ls-files", "-z", "chaos/*.py", "dashboards/*.py", "service/*.py"]
+    """The modules that git knows; all of them where there is no git."""
+    command = ["git", "ls-files", "-z", *(f"{folder}/*.py" for folder in FOLDERS)]
     listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     names = [name for name in listed.stdout.split("\0") if name]
     found = [ROOT / name for name in names] or [
