@@ -242,6 +242,7 @@ class Stage:
         self.locked = Lock(locked=False)
         self.seconds = 48
         self.breaks = 0  # how many of the next event streams break in the middle
+        self.refuses = 0  # how many event streams after the first are refused with 503
         self.is_broken_late = False  # a promise breaks a second after the rest was told
         self.streams: list[str | None] = []  # Last-Event-ID of each stream that was opened
         self.asked: list[RunRequest] = []
@@ -358,7 +359,10 @@ def _run_routes(app: FastAPI, stage: Stage) -> None:
     @app.get("/v1/runs/{name}/events")
     def events(name: str, request: Request, after: int = 0) -> Response:
         last = request.headers.get("last-event-id")
-        stage.streams.append(last)
+        if stage.streams and stage.refuses:
+            stage.refuses -= 1
+            return problem(503, "Not now", "the service is starting")
+        stage.streams.append(last or (str(after) if after else None))
         stream = _stream(stage, stage.runs[name], int(last or after))
         return StreamingResponse(stream, media_type="text/event-stream")
 

@@ -190,6 +190,18 @@ def test_a_broken_stream_goes_on_where_it_was(page_of: OpenPage, stage: Stage) -
     expect(one.page.locator(".link")).to_have_text("live")
 
 
+def test_a_service_that_refuses_the_stream_for_a_while_is_asked_again(
+    page_of: OpenPage, stage: Stage
+) -> None:
+    stage.breaks, stage.refuses = 1, 2
+    one = page_of("/runs/r6-goes-on", expected=("ERR_INCOMPLETE_CHUNKED_ENCODING", LOADS))
+    one.wait("kill injected, by on-call")
+    assert stage.refuses == 0
+    assert int(stage.streams[1] or 0) > 100
+    row = one.page.locator(".counters tr", has_text="key errors")
+    assert row.locator("td").all_inner_texts() == ["28", "0", "0"]
+
+
 def test_only_news_is_announced_and_no_tick(page_of: OpenPage, stage: Stage) -> None:
     stage.is_broken_late = True
     one = page_of("/runs/r6-goes-on")

@@ -2,7 +2,7 @@
 // regions behind the lines, and a lane for each kind of fault below. uPlot draws the lines.
 
 import uPlot from "../../vendor/uplot/uPlot.esm.js";
-import { el, svg } from "../dom.js";
+import { el, say, svg } from "../dom.js";
 import { lanes } from "../lanes.js";
 import { clock, figure, number } from "../words.js";
 import { perSecond } from "./fold.js";
@@ -35,13 +35,16 @@ export function charts(fold, names) {
     below.hidden = !fold.windows.length;
     if (some) for (const one of plots) one.draw();
     if (fold.windows.length) board.draw();
+    leftOut.hidden = !fold.windowsLeftOut;
+    say(leftOut, `${number(fold.windowsLeftOut)} later faults are not drawn; the report and the history have them.`);
   };
   document.addEventListener("theme", () => plots.forEach((one) => one.again()));
   const keys = el("div", { class: "keys", role: "group", "aria-label": "Variants shown" });
   names.forEach((name, index) => keys.append(key(name, index, shown, draw)));
+  const leftOut = el("p", { class: "quiet small", hidden: true });
   const about = el("p", { class: "quiet small" }, "Shaded: faults that last, such as a restart or a server that is away. The lanes show every one, sweeps and aborts too.");
   const section = el("section", { class: "card", "aria-labelledby": "timeline" },
-    el("header", {}, el("h2", { id: "timeline" }, "Timeline"), keys), waiting, grid, below, about);
+    el("header", {}, el("h2", { id: "timeline" }, "Timeline"), keys), waiting, grid, below, about, leftOut);
   return { section, draw };
 }
 
