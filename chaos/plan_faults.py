@@ -80,6 +80,17 @@ class PauseFault(FaultSpec):
     for_us: PositiveDuration = Field(alias="for", description="how long it stands still")
 
 
+class ClockSkewFault(FaultSpec):
+    """The wall clock of one worker is wrong for a time."""
+
+    fault: Literal["clock_skew"] = Field(description="which fault")
+    for_us: PositiveDuration = Field(alias="for", description="how long it is wrong")
+    by_us: PositiveDuration = Field(alias="by", description="by how much")
+    way: Literal["ahead", "behind", "either"] = Field(
+        "either", description="in which way; either: drawn each time"
+    )
+
+
 class AbortFault(FaultSpec):
     """Aborts jobs by key, drawn from what is running, queued and scheduled."""
 
@@ -186,13 +197,13 @@ class ScriptFlushFault(FaultSpec):
 
 
 Fault = Annotated[
-    SweepFault | RollingRestartFault | KillFault | PauseFault | AbortFault | RedisRestartFault
-    | RedisPauseFault | LatencyFault | LostReplyFault | CutFault | RedisAwayFault | RedisErrorFault
-    | ScriptFlushFault,
+    SweepFault | RollingRestartFault | KillFault | PauseFault | ClockSkewFault | AbortFault
+    | RedisRestartFault | RedisPauseFault | LatencyFault | LostReplyFault | CutFault
+    | RedisAwayFault | RedisErrorFault | ScriptFlushFault,
     Field(discriminator="fault"),
 ]  # fmt: skip
 FAULTS = (
-    "sweep", "rolling_restart", "kill", "pause", "abort", "redis_restart", "redis_pause",
-    "latency", "lost_reply", "cut", "redis_away", "redis_error", "script_flush",
+    "sweep", "rolling_restart", "kill", "pause", "clock_skew", "abort", "redis_restart",
+    "redis_pause", "latency", "lost_reply", "cut", "redis_away", "redis_error", "script_flush",
 )  # fmt: skip
 SERVER_FAULTS = ("redis_restart", "redis_pause", "script_flush")

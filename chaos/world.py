@@ -188,11 +188,19 @@ class Scripts(Protocol):
         """SCRIPT FLUSH: the next EVALSHA of any script is answered with NOSCRIPT."""
 
 
+@runtime_checkable
+class Clocks(Protocol):
+    """Hosts whose wall clock can be set."""
+
+    def set_clock(self, host: str, *, ahead_us: int) -> None:
+        """Let its wall clock be so far ahead, or behind if negative. No error if it is gone."""
+
+
 # What each kind of world can do beyond World. On a Redis of somebody else's a live world has no
 # Server; that is refused where its URL is read.
 CAPABILITIES: dict[str, tuple[type, ...]] = {
     "live": (Restart, Slots, Keys, Kill, Pause, Server),
-    "sim": (Restart, Slots, Keys, Kill, Pause, Server, Rewind, Links, Cuts, Scripts),
+    "sim": (Restart, Slots, Keys, Kill, Pause, Server, Rewind, Links, Cuts, Scripts, Clocks),
 }
 
 

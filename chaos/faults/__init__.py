@@ -8,6 +8,7 @@ from typing import Any
 
 from chaos.errors import UsageError
 from chaos.faults.abort import AbortJobs
+from chaos.faults.clock_skew import SkewClock
 from chaos.faults.cut import CutConnections
 from chaos.faults.fault import Fault
 from chaos.faults.kill import KillWorker
@@ -41,6 +42,7 @@ FAULTS = (
     FaultKind("rolling_restart", "replaces every worker, old and new overlapping", RollingRestart),
     FaultKind("kill", "SIGKILLs a worker and replaces it later", KillWorker),
     FaultKind("pause", "freezes a worker for a time (SIGSTOP)", PauseWorker),
+    FaultKind("clock_skew", "sets a worker's wall clock wrong for a time", SkewClock),
     FaultKind("abort", "aborts jobs that are running, queued or scheduled", AbortJobs),
     FaultKind("redis_restart", "takes Redis away and back, its data kept or lost", RestartRedis),
     FaultKind("redis_pause", "freezes Redis for a time (SIGSTOP)", PauseRedis),

@@ -40,6 +40,7 @@ STAND_INS: dict[str, Any] = {
     "function": "stand_in",
     "fault": "sweep",
     "for": "1s",
+    "by": "1s",
     "max": "1s",
     "that": "key_errors == 0",
 }

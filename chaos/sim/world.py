@@ -186,7 +186,13 @@ class SimWorld(LinksAndServer):
             f"for Redis went away each time"
         )
 
-    # --- Kill, Pause ------------------------------------------------------------------------------
+    # --- Clocks, Kill, Pause ----------------------------------------------------------------------
+
+    def set_clock(self, host: str, *, ahead_us: int) -> None:
+        """Its wall clock is so far ahead from now on; a successor's is right."""
+        process = self._processes.get(host)
+        if process is not None:
+            process.sim.skew_us = ahead_us
 
     async def kill(self, host: str) -> None:
         """SIGKILL: it is gone at once."""

@@ -31,8 +31,8 @@ def plan(*specs: dict[str, Any]) -> Plan:
 
 def spec(name: str) -> dict[str, Any]:
     """The shortest spec of a fault."""
-    timed = ("pause", "redis_pause", *LINKS[:2], "redis_away", "redis_error")
-    extra = {"max": "1ms"} if name == "latency" else {}
+    timed = ("pause", "clock_skew", "redis_pause", *LINKS[:2], "redis_away", "redis_error")
+    extra = {"latency": {"max": "1ms"}, "clock_skew": {"by": "1s"}}.get(name, {})
     return {"fault": name, **({"for": "1s"} if name in timed else {}), **extra}
 
 
@@ -43,8 +43,8 @@ def test_the_simulator_can_do_every_fault() -> None:
     )
 
 
-@pytest.mark.parametrize("name", LINKS)
-def test_the_live_world_refuses_faults_of_the_network(name: str) -> None:
+@pytest.mark.parametrize("name", [*LINKS, "clock_skew"])
+def test_the_live_world_refuses_faults_of_the_network_and_of_clocks(name: str) -> None:
     with pytest.raises(UsageError) as error:
         faults.check_world(plan(spec("kill"), spec(name)), "live")
     assert str(error.value) == (

@@ -175,6 +175,13 @@ faults = both(
         ),
         both(st.just({"fault": "kill"}), some(replace_after=_long)),
         both(st.just({"fault": "pause"}), st.fixed_dictionaries({"for": _long})),
+        both(
+            both(st.just({"fault": "clock_skew"}), st.fixed_dictionaries({"for": _long})),
+            both(
+                st.fixed_dictionaries({"by": _long}),
+                some(way=st.sampled_from(["ahead", "behind", "either"])),
+            ),
+        ),
         both(st.just({"fault": "abort"}), some(count=st.integers(1, 1000))),
         both(
             st.just({"fault": "redis_restart"}),
