@@ -157,14 +157,14 @@ def test_a_live_run_shows_figures_windows_and_promises_turned_red(page_of: OpenP
     page = one.page
     assert page.locator(".cell.bad").count() == 4
     row = page.locator(".counters tr", has_text="key errors")
-    assert row.locator("td").all_inner_texts() == ["28", "0", "0"]
-    assert page.locator(".faultlanes svg").get_attribute("aria-label") == (
-        "Faults over 0:48: sweep 414 times, rolling_restart 6 times, kill 3 times"
+    expect(row.locator("td")).to_have_text(["28", "0", "0"])
+    expect(page.locator(".faultlanes svg")).to_have_attribute(
+        "aria-label", "Faults over 0:48: sweep 414 times, rolling_restart 6 times, kill 3 times"
     )
     assert page.locator(".chart canvas").count() == 6
     assert "stock@0.26.3" in str(page.locator(".plot").first.get_attribute("aria-label"))
     assert page.locator(".steps [aria-current=step]").inner_text() == "safety"
-    assert "kill injected, by on-call" in text_of(page, ".log")
+    expect(page.locator(".log")).to_contain_text("kill injected, by on-call")
     assert "sweep injected" not in text_of(page, ".log")
     page.get_by_label("with the plan's faults").check()
     expect(page.locator(".log")).to_contain_text("sweep injected")
@@ -199,7 +199,7 @@ def test_a_service_that_refuses_the_stream_for_a_while_is_asked_again(
     assert stage.refuses == 0
     assert int(stage.streams[1] or 0) > 100
     row = one.page.locator(".counters tr", has_text="key errors")
-    assert row.locator("td").all_inner_texts() == ["28", "0", "0"]
+    expect(row.locator("td")).to_have_text(["28", "0", "0"])
 
 
 def test_only_news_is_announced_and_no_tick(page_of: OpenPage, stage: Stage) -> None:
