@@ -197,7 +197,7 @@ def commands_in(text: str) -> list[list[str]]:
 
 def command_problems(words: list[str]) -> list[str]:
     """What in a documented command line the real one would refuse."""
-    from chaos.cli.main import cli
+    from chaos.cli.command_line import cli
 
     if not words or words[0].startswith("-"):
         return []

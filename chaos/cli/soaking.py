@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import signal
 import sys
 from dataclasses import fields
 from pathlib import Path
@@ -68,7 +67,6 @@ def run(wanted: SoakRequest, observer: Observer) -> SoakResult:
     Raises:
         KeyboardInterrupt: it was ended before anything ran, so there is nothing to judge.
     """
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
     if wanted.world == "sim":
         from chaos.explore.simulated import soak_simulated
 

@@ -13,7 +13,7 @@ import click
 import pytest
 
 from chaos.cli import validate_verb
-from chaos.cli.main import VERBS, run
+from chaos.cli.command_line import VERBS, run
 from chaos.plan_file import shipped
 
 SCRIPT = Path(sys.executable).parent / "saq-chaos"
