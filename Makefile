@@ -1,6 +1,7 @@
 # What can be done here, one line each. Arguments travel in ARGS: make soak ARGS="--seed 7"
 
 PYTHON ?= python3
+PROCESSES ?= 3# most tests wait for real processes, so more of them fit than there are cores
 BIN := .venv/bin
 READY := .venv/.ready
 
@@ -12,7 +13,7 @@ soak: setup ## the main job: the same-key race on stock saq, and every repair of
 	@$(BIN)/saq-chaos soak same-key $(ARGS)
 
 test: setup ## every test, and what was skipped and why
-	@$(BIN)/python -m pytest -q -rs $(ARGS)
+	@$(BIN)/python -m pytest -q -rs --numprocesses $(PROCESSES) --dist loadfile $(ARGS)
 
 lint: setup ## ruff (rules and format) and mypy --strict over all code
 	@$(BIN)/ruff check chaos dashboards service tests
