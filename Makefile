@@ -13,7 +13,7 @@ soak: setup ## the main job: the same-key race on stock saq, and every repair of
 	@$(BIN)/saq-chaos soak same-key $(ARGS)
 
 test: setup ## every test, and what was skipped and why
-	@$(BIN)/python -m pytest -q -rs --numprocesses $(PROCESSES) --dist loadfile $(ARGS)
+	@$(BIN)/python -m pytest -q -rfEs --numprocesses $(PROCESSES) --dist loadfile $(ARGS)
 
 lint: setup ## ruff (rules and format) and mypy --strict over all code
 	@$(BIN)/ruff check chaos dashboards service tests

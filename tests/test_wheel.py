@@ -29,9 +29,12 @@ def test_it_holds_the_package_the_worker_folder_the_plans_and_the_mark_of_types(
 ) -> None:
     names = set(zipfile.ZipFile(wheel).namelist())
     wanted = {"chaos/py.typed", "chaos/worker/main.py", "chaos/worker/recorder.py"}
+    wanted |= {"service/console/templates/runs.html", "service/openapi.json"}
     wanted |= {f"chaos/plans/{name}.yaml" for name in shipped()}
     assert wanted - names == set()
-    assert {name.split("/")[0] for name in names if ".dist-info" not in name} == {"chaos"}
+    assert {name.split("/")[0] for name in names if ".dist-info" not in name} == {
+        "chaos", "service",
+    }  # fmt: skip
 
 
 def test_the_shipped_plans_are_found_in_an_installed_package(wheel: Path, tmp_path: Path) -> None:

@@ -43,11 +43,11 @@ class PromiseTally:
     seeds: int = 0
     exposures: Counter[str] = field(default_factory=Counter)
     kinds: Counter[str] = field(default_factory=Counter)
-    findings: list[Finding] = field(default_factory=list)
+    findings: list[tuple[int, Finding]] = field(default_factory=list)
     blind: Counter[str] = field(default_factory=Counter)
 
-    def add(self, promise: PromiseVerdict, seed: int) -> None:
-        """Add one seed's."""
+    def add(self, promise: PromiseVerdict, number: int, seed: int) -> None:
+        """Add one seed's, in any order; of the findings those of the first numbers are kept."""
         self.count += promise.count
         self.exposures[promise.exposure_name] += promise.exposure
         self.kinds.update(promise.kinds)
@@ -55,8 +55,9 @@ class PromiseTally:
             self.seeds += 1
         elif promise.outcome is Outcome.UNKNOWN and not judge.is_unmet(promise):
             self.blind[promise.reason] += 1
-        room = FINDINGS_KEPT - len(self.findings)
-        self.findings += (_of_seed(one, seed) for one in promise.findings[:room])
+        self.findings += ((number, _of_seed(one, seed)) for one in promise.findings)
+        self.findings.sort(key=lambda kept: kept[0])
+        del self.findings[FINDINGS_KEPT:]
 
     def verdict(self) -> PromiseVerdict:
         """All seeds together."""
@@ -76,7 +77,7 @@ class PromiseTally:
             exposure_name=name,
             reason=reason,
             kinds=dict(sorted(self.kinds.items())),
-            findings=tuple(self.findings),
+            findings=tuple(finding for _, finding in self.findings),
         )
 
     def _exposure(self) -> tuple[str, int]:
@@ -123,7 +124,7 @@ class VariantTally:
         verdict = summary.verdict
         for promise in verdict.promises:
             tally = self.promises.setdefault(promise.promise, PromiseTally(promise.promise))
-            tally.add(promise, summary.seed)
+            tally.add(promise, number, summary.seed)
         for exposure in verdict.exposures:
             met = self.exposures.get(exposure.exposure, 0)
             self.exposures[exposure.exposure] = met + exposure.count

@@ -36,10 +36,11 @@ exposures: {{attempts: {attempts}}}
 INTERRUPTED_JUDGE = """
 import os, sys
 from chaos import judge
-from chaos.cli.main import run
-def begins(*_): os.kill(os.getpid(), int(sys.argv[1]))
+from chaos.cli.main import main
+def begins(*_): os.kill(os.getpid(), int(number))
 judge.judge = begins
-sys.exit(run(["soak", "./short.yaml"]))
+number, sys.argv = sys.argv[1], ["saq-chaos", "soak", "./short.yaml"]
+main()
 """
 
 pytestmark = pytest.mark.usefixtures("built")

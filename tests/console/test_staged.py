@@ -178,7 +178,7 @@ def test_a_variant_can_be_taken_out_of_the_charts(page_of: OpenPage) -> None:
     expect(label).not_to_have_attribute("aria-label", r"guarded")
     assert "guarded" not in str(label.get_attribute("aria-label"))
     lanes = one.page.locator(".faultlanes svg")
-    assert "kill 2 times" in str(lanes.get_attribute("aria-label"))
+    expect(lanes).to_have_attribute("aria-label", re.compile("kill 2 times"))
 
 
 def test_a_broken_stream_goes_on_where_it_was(page_of: OpenPage, stage: Stage) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from chaos.explore.aggregate import VariantTally
+from chaos.explore.aggregate import FINDINGS_KEPT, VariantTally
 from chaos.explore.protocol import Summary
 from chaos.explore.results import Changed, SeedFailure, changed_seeds
 from chaos.plan import Plan
@@ -163,3 +163,16 @@ def test_seeds_that_differ_between_variants_are_listed_with_what_each_broke() ->
     changed, count = changed_seeds([stock, guarded], compared=5)
     assert changed == (Changed(number=0, seed=100, broken=("no-internal-errors KeyError", "")),)
     assert count == 1
+
+
+def test_the_findings_that_are_kept_do_not_depend_on_which_seed_was_done_first() -> None:
+    seeds = [(number, summary(100 + number, promise(1))) for number in range(FINDINGS_KEPT + 5)]
+    forwards, backwards = VariantTally(plan(), "v"), VariantTally(plan(), "v")
+    for number, one in seeds:
+        forwards.add(number, one, found_us=0)
+    for number, one in reversed(seeds):
+        backwards.add(number, one, found_us=0)
+    kept = forwards.verdict().promises[0].findings
+    assert len(kept) == FINDINGS_KEPT
+    assert kept[0].message.startswith("seed 100")
+    assert backwards.verdict().promises[0].findings == kept

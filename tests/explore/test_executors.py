@@ -64,18 +64,7 @@ def test_one_worker_and_two_give_the_same_answer(tmp_path: Path) -> None:
     one = explored(tmp_path / "one", jobs=1)
     two = explored(tmp_path / "two", jobs=2)
     assert one.explored.seeds == SEEDS
-    assert set_of_findings(one) == set_of_findings(two)
-    assert answer(one)[0].counters == answer(two)[0].counters
-    assert answer(one)[1:] == answer(two)[1:]
-
-
-def set_of_findings(result: ExploreResult) -> set[str]:
-    """Findings come in the order in which blocks are done."""
-    return {
-        finding.message
-        for promise in result.verdict.variants[0].promises
-        for finding in promise.findings
-    }
+    assert answer(one) == answer(two)
 
 
 def test_blocks_run_in_worker_processes(tmp_path: Path) -> None:
@@ -96,8 +85,7 @@ def test_blocks_run_on_a_real_dask_cluster(tmp_path: Path) -> None:
     ):  # fmt: skip
         result = explored(tmp_path / "cluster", client.get_executor(pure=False), jobs=2)
     here = explored(tmp_path / "here", jobs=2)
-    assert set_of_findings(result) == set_of_findings(here)
-    assert answer(result)[1:] == answer(here)[1:]
+    assert answer(result) == answer(here)
 
 
 def test_no_child_is_left_when_an_exploration_is_over(tmp_path: Path) -> None:

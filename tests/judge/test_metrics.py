@@ -77,8 +77,9 @@ def test_every_label_value_exists_at_zero_before_anything_happened() -> None:
     assert [name for name in samples if name.startswith("saqchaos_fault_active")] == [
         f"saqchaos_fault_active{{'fault': '{fault}'}}"
         for fault in (
-            "sweep", "rolling_restart", "kill", "pause", "abort", "redis_restart", "redis_pause",
-            "latency", "lost_reply", "cut", "redis_away", "redis_error", "script_flush",
+            "sweep", "rolling_restart", "kill", "pause", "clock_skew", "abort", "redis_restart",
+            "redis_pause", "latency", "lost_reply", "cut", "redis_away", "redis_error",
+            "script_flush",
         )
     ]  # fmt: skip
     assert [name for name in samples if name.startswith("saqchaos_findings")] == [

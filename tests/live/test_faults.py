@@ -76,8 +76,8 @@ async def test_healing_without_an_injection_changes_nothing(worlds: Worlds) -> N
         before = len(seen.of(HostStarted))
         for kind in faults.FAULTS:
             timed = kind.name not in ("sweep", "rolling_restart", "kill", "abort", "script_flush")
-            slow = {"max": "1ms"} if kind.name == "latency" else {}
-            healer = fault(kind.name, **({"for": "1s"} if timed else {}), **slow)
+            more = {"latency": {"max": "1ms"}, "clock_skew": {"by": "1s"}}.get(kind.name, {})
+            healer = fault(kind.name, **({"for": "1s"} if timed else {}), **more)
             if any(need not in CAPABILITIES["live"] for need in healer.needs):
                 continue
             assert all(isinstance(world, need) for need in healer.needs)
