@@ -51,15 +51,6 @@ def write(run_dir: Path, verdict: Verdict, history: History | None) -> None:
     (run_dir / SUMMARY_FILE).write_text(markdown.render(verdict, history), "utf-8")
 
 
-def write_story(run_dir: Path, verdict: Verdict, history: History) -> bool:
-    """Write the story of a verdict's worst finding; false, and none is left, if it has none.
-
-    Raises:
-        OSError: the directory cannot be written.
-    """
-    return _write_story(run_dir, verdict, history) is not None
-
-
 def _write_story(run_dir: Path, verdict: Verdict, history: History) -> Story | None:
     if not any(promise.findings for one in verdict.variants for promise in one.promises):
         for name in (STORY_TEXT, STORY_PAGE):

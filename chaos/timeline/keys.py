@@ -18,7 +18,6 @@ from chaos.timeline.calls import Call
 MARKER_US = 5_000_000
 NEVER_US = -(1 << 62)
 PUTS_IN = ("enqueue", "retry")
-TAKES_OUT = ("finish", "abort")
 
 
 class KeyState(msgspec.Struct, kw_only=True, eq=False):

@@ -104,11 +104,7 @@ def bars(
 def states(title: str, text: str, unit: str, *queries: Query, span: int = FULL) -> Any:
     """What was on and off when."""
     panel = statetimeline.Panel().unit(unit).show_value(VisibilityMode.NEVER).row_height(0.8)
-    panel = panel.thresholds(
-        _thresholds(
-            (Threshold(value=None, color="transparent"), Threshold(value=1, color="orange"))
-        )
-    )
+    panel = panel.thresholds(_thresholds(ON_AND_OFF))
     panel = panel.legend(common.VizLegendOptions().show_legend(False))
     return _finished(panel, title, text, queries, span, height=7)
 

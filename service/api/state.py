@@ -14,15 +14,9 @@ from service.api.catalogue import Catalogue
 from service.errors import Unavailable
 from service.ports import Runs
 from service.schedules.keeper import Keeper
-from service.settings import Settings
 from service.webhooks.hooks import Webhooks
 
 _NOT_NOW = "the service is starting or ending"
-
-
-def _settings(request: Request) -> Settings:
-    found: Settings = request.app.state.settings
-    return found
 
 
 def _runs(request: Request) -> Runs:
@@ -51,7 +45,6 @@ def _catalogue(request: Request) -> Catalogue:
     return found
 
 
-SettingsOf = Annotated[Settings, Depends(_settings)]
 RunsOf = Annotated[Runs, Depends(_runs)]
 CatalogueOf = Annotated[Catalogue, Depends(_catalogue)]
 KeeperOf = Annotated[Keeper, Depends(_keeper)]

@@ -8,9 +8,9 @@ from chaos.metrics import Snapshot, Snapshots, decode, encode
 from chaos.metrics.exemplars import labels
 from chaos.metrics.snapshot import Example, Family, Sample
 from service.metrics import Metrics
+from service.metrics.expose import OPENMETRICS
 from tests.judge.histories import VARIANT, Story, plan
 
-OPENMETRICS = "application/openmetrics-text; version=1.0.0"
 KEYS = "saqchaos_key_errors_total"
 
 

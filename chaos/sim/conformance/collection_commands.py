@@ -11,7 +11,6 @@ from .vocabulary import (
     COUNTS,
     INDEXES,
     ITEMS,
-    KEYS,
     LISTS,
     MEMBERS,
     SCORES,
@@ -147,8 +146,3 @@ def zrange_by_score(draw: Random) -> Made:
     if draw.randrange(3) == 0:
         args += (b"LIMIT", pick(draw, COUNTS), pick(draw, COUNTS))
     return exact(*args)
-
-
-def any_key(draw: Random) -> bytes:
-    """A key of whatever type."""
-    return draw.choice(KEYS)
