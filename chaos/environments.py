@@ -35,7 +35,7 @@ from pathlib import Path
 
 from chaos import checkout
 from chaos.errors import EnvironmentFailed
-from chaos.installer import BUILD_SECONDS, Tool, clean_environment, redact
+from chaos.installer import BUILD_SECONDS, Tool, clean_environment, make_writable, redact
 
 __all__ = [
     "Environment", "Inspection", "Interpreter", "Recipe", "Tool", "as_installed", "build",
@@ -167,13 +167,24 @@ class Recipe:
 
 
 def cache_dir() -> Path:
-    """`SAQCHAOS_CACHE`, or `saq-chaos` in the user's cache folder (XDG)."""
+    """`SAQCHAOS_CACHE`, or `saq-chaos` in the user's cache folder (XDG).
+
+    Raises:
+        EnvironmentFailed: neither is known.
+    """
     named = os.environ.get(CACHE_VARIABLE)
     if named:
         return Path(named).expanduser().absolute()
     xdg = os.environ.get("XDG_CACHE_HOME", "")
-    base = Path(xdg) if xdg.startswith("/") else Path.home() / ".cache"
-    return base / "saq-chaos"
+    if xdg.startswith("/"):
+        return Path(xdg) / "saq-chaos"
+    try:
+        return Path.home() / ".cache" / "saq-chaos"
+    except RuntimeError as error:  # no HOME, and a user that the system does not know
+        raise EnvironmentFailed(
+            f"there is no home folder to keep environments in ({error}): name a folder that can "
+            f"be written with {CACHE_VARIABLE}"
+        ) from error
 
 
 def environments_dir() -> Path:
@@ -248,7 +259,7 @@ def build(
     """
     if recipe.is_cached() and not fresh:
         return recipe.environment()
-    environments_dir().mkdir(parents=True, exist_ok=True, mode=0o700)
+    make_writable(environments_dir())
     with _locked(environments_dir() / f"{recipe.key}.lock", progress):
         if fresh or not recipe.is_cached():
             _discard(recipe.entry)

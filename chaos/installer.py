@@ -120,6 +120,23 @@ class Tool:
         return False
 
 
+def make_writable(folder: Path) -> None:
+    """Make the folder of the environments, and find out now whether anything can be made in it.
+
+    Raises:
+        EnvironmentFailed: nothing can; the message names the folder and the way out.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise EnvironmentFailed(
+            f"cannot keep environments in {folder}: {error.strerror}; name a folder that can be "
+            f"written with SAQCHAOS_CACHE"
+        ) from error
+
+
 def _run(argv: list[str], what: str) -> None:
     code, output = _call(argv)
     if code:

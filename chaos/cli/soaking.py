@@ -12,6 +12,7 @@ from typing import Any
 from chaos.cli import output
 from chaos.errors import UsageError
 from chaos.history import History
+from chaos.live import run_dir
 from chaos.plan_file import Overrides, load
 from chaos.reports import files, markdown, text, verdict_json, words
 from chaos.request import Observer, SoakRequest
@@ -67,6 +68,7 @@ def run(wanted: SoakRequest, observer: Observer) -> SoakResult:
     Raises:
         KeyboardInterrupt: it was ended before anything ran, so there is nothing to judge.
     """
+    run_dir.private_umask()
     if wanted.world == "sim":
         from chaos.explore.simulated import soak_simulated
 
@@ -87,7 +89,7 @@ def report(result: SoakResult, options: dict[str, Any]) -> int:
     return words.exit_code(result.verdict)
 
 
-def show(verdict: Verdict, history: History, run_dir: Path | None, options: dict[str, Any]) -> None:
+def show(verdict: Verdict, history: History, folder: Path | None, options: dict[str, Any]) -> None:
     """Write the answer to stdout: the final table, or JSON; and the Markdown summary if asked."""
     if options.get("summary"):
         with options["summary"].open("a", encoding="utf-8") as file:
@@ -97,4 +99,4 @@ def show(verdict: Verdict, history: History, run_dir: Path | None, options: dict
         return
     colour = output.wants_colour(sys.stdout, options["no_colour"])
     width = shutil.get_terminal_size((110, 24)).columns
-    output.answer(text.render(verdict, history, run_dir=run_dir, width=width, colour=colour))
+    output.answer(text.render(verdict, history, run_dir=folder, width=width, colour=colour))

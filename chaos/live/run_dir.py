@@ -15,7 +15,16 @@ from chaos.live.hosts import Files
 from chaos.plan import Plan
 
 LATEST = "latest"
+PRIVATE_UMASK = 0o077
 _TRIES = 100
+
+
+def private_umask() -> None:
+    """Whatever this process writes from now on is 0600 or 0700, whoever lets others read.
+
+    For a whole process of ours (a verb), not for a library call inside somebody else's.
+    """
+    os.umask(PRIVATE_UMASK)
 
 
 def make(runs_dir: Path, plan: Plan, name: str = "") -> Path:

@@ -66,6 +66,7 @@ def soaking(tmp_path: Path) -> Iterator[Callable[..., subprocess.Popen[str]]]:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
+            umask=0,  # whatever the user's says, a run is nobody else's to read
         )
         started.append(process)
         return process
@@ -105,6 +106,8 @@ def test_a_soak_ends_with_a_verdict_on_stdout_and_its_whole_directory(
     assert verdict_json.render(verdict_json.read(run / "verdict.json")) == out
     assert verdict["history_digest"] == History.read(run / "history.jsonl").digest()
     assert (run.stat().st_mode & 0o777) == 0o700
+    readable = [path for path in sorted(run.rglob("*")) if path.stat().st_mode & 0o077]
+    assert readable == []
     assert sorted(path.name for path in run.iterdir()) == [
         "history.jsonl",
         "hosts",

@@ -280,6 +280,31 @@ def test_a_failed_build_shows_the_tools_words_and_leaves_nothing(
     assert [path.name for path in (tmp_path / "environments").iterdir()] == [f"{recipe.key}.lock"]
 
 
+def test_a_cache_that_cannot_be_written_names_the_way_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "me").write_text("no folder, so nothing can be made below it, by root neither")
+    monkeypatch.delenv("SAQCHAOS_CACHE", raising=False)
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path / "me"))
+    recipe = Recipe("saq nonsense", HERE, "saq==not-a-version", ())
+    with pytest.raises(EnvironmentFailed) as failed:
+        environments.build(recipe, Tool.find(), print)
+    assert str(failed.value) == (
+        f"cannot keep environments in {tmp_path}/me/.cache/saq-chaos/environments: "
+        "Not a directory; name a folder that can be written with SAQCHAOS_CACHE"
+    )
+
+
+def test_a_user_without_a_home_is_told_to_name_the_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("SAQCHAOS_CACHE", raising=False)
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.delenv("HOME", raising=False)
+    monkeypatch.setattr("os.getuid", lambda: 4_000_000_000)  # one that the system does not know
+    with pytest.raises(EnvironmentFailed, match=r"no home folder .* with SAQCHAOS_CACHE$"):
+        environments.cache_dir()
+
+
 def test_addresses_are_taken_out_of_what_a_tool_said() -> None:
     said = (
         "Looking in indexes: https://me:pw@index.example/simple\n"
