@@ -10,16 +10,18 @@ that asking twice starts one run. It knows the service by its HTTP API alone.
 
 from __future__ import annotations
 
+import json
 import os
 import secrets
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Annotated, Any, Self, TypeVar
 from urllib.parse import urlsplit
 
 import msgspec
+import yaml
 
 from chaos import plan_file
 from chaos.cli import output
@@ -30,9 +32,14 @@ from chaos.reports.words import EXIT_MEANINGS
 
 TOKEN_VARIABLE = "SAQCHAOS_TOKEN"  # noqa: S105 - the name of a variable, no secret
 ANSWER_SECONDS = 30.0
+STOP_SECONDS = 10.0
+LEAST_SECONDS = 0.1
 SILENT_SECONDS = 60.0  # the service pings more often than that
 PAUSE_SECONDS = 2.0
 COME_AGAIN = (429, 502, 503, 504)
+REDIRECTS = (301, 302, 303, 307, 308)
+
+RunId = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$")]
 
 
 class Phase(msgspec.Struct, frozen=True):
@@ -52,7 +59,7 @@ class Phase(msgspec.Struct, frozen=True):
 class Answer(msgspec.Struct, frozen=True):
     """What is read of a run."""
 
-    id: str
+    id: RunId
     state: str
     outcome: str | None = None
     exit_code: int | None = None
@@ -74,6 +81,9 @@ class Refusal(msgspec.Struct, frozen=True):
     problems: list[str] = []
 
 
+Shape = TypeVar("Shape", Answer, Refusal)
+
+
 def gate(server: str, plan: str, options: dict[str, Any]) -> int:
     """Make the run and follow it to its end.
 
@@ -86,11 +96,12 @@ def gate(server: str, plan: str, options: dict[str, Any]) -> int:
     """
     deadline = time.monotonic() + parse_duration_us(options["timeout"]) / SECOND_US
     body = request_body(plan, options)
+    _check_folders(options)
     with Service(server, token(options["token_file"]), deadline) as service:
         key = options["idempotency_key"] or secrets.token_hex(16)
         run = service.start(body, key)
         say = (lambda _text: None) if options["quiet"] else output.say
-        say(f"run {terminal(run.id)} on {service.url}")
+        say(f"run {run.id} on {service.url}")
         try:
             service.follow(run.id, say)
         except (KeyboardInterrupt, WorldError):
@@ -114,16 +125,38 @@ def request_body(plan: str, options: dict[str, Any]) -> dict[str, Any]:
 
 
 def token(file: Path | None) -> str:
-    """The token, from its file or its variable; empty if there is none."""
-    if file is None:
-        return os.environ.get(TOKEN_VARIABLE, "").strip()
-    return file.read_text("utf-8").strip()
+    """The token, from its file or its variable; empty if there is none.
+
+    Raises:
+        UsageError: what is there cannot be a token. It is not shown.
+    """
+    where = TOKEN_VARIABLE if file is None else str(file)
+    try:
+        text = os.environ.get(TOKEN_VARIABLE, "") if file is None else file.read_text("ascii")
+    except (OSError, ValueError) as error:
+        raise UsageError(f"the token cannot be read from {where}: {_reason(error)}") from error
+    found = text.strip()
+    if not all("!" <= character <= "~" for character in found):
+        raise UsageError(f"{where} holds no token: one line of ASCII without blanks, nothing else")
+    return found
+
+
+def _reason(error: OSError | ValueError) -> str:
+    return (error.strerror or "") if isinstance(error, OSError) else "it is no ASCII text"
+
+
+def _check_folders(options: dict[str, Any]) -> None:
+    """A file that cannot be written later is said before the run, not after it."""
+    for name in ("junit", "report", "summary"):
+        path = options[name]
+        if path is not None and not path.absolute().parent.is_dir():
+            raise UsageError(f"--{name} {path}: there is no folder {path.absolute().parent}")
 
 
 def _plan(plan: str) -> Any:
     if not plan.endswith((".yaml", ".yml")):
         return plan
-    return plan_file.load(plan).model_dump(mode="json")
+    return yaml.safe_load(plan_file.dump(plan_file.load(plan)))
 
 
 def _label(text: str) -> tuple[str, str]:
@@ -135,36 +168,38 @@ def _label(text: str) -> tuple[str, str]:
 
 def conclude(service: Service, run_id: str, options: dict[str, Any]) -> int:
     """Fetch what was asked for and say the answer."""
-    raw = service.get(f"/v1/runs/{run_id}")
-    run = msgspec.json.decode(raw, type=Answer)
-    for name in ("junit", "report"):
+    where = f"/v1/runs/{run_id}"
+    raw = service.get(where)
+    run = service.read(raw, Answer)
+    for name, mode in (("junit", "wb"), ("report", "wb"), ("summary", "ab")):
         if options[name] is not None:
-            _keep(options[name], service, f"/v1/runs/{run_id}/{name}")
-    if options["summary"] is not None:
-        text = service.get(f"/v1/runs/{run_id}/summary").decode()
-        with options["summary"].open("a", encoding="utf-8") as file:
-            file.write(text)
-    code = 4 if run.exit_code is None else run.exit_code
+            _keep(options[name], mode, service, f"{where}/{name}")
+    code = run.exit_code if run.exit_code in EXIT_MEANINGS else 4
     if options["as_json"]:
-        output.answer(raw.decode() + "\n")
+        output.answer(json.dumps(json.loads(raw)) + "\n")
         return code
-    output.answer(f"{run.outcome}: run {terminal(run.id)} on {service.url}\n")
+    output.answer(f"{terminal(run.outcome or run.state)}: run {run.id} on {service.url}\n")
     for reason in run.gate_answer.reasons if run.gate_answer else ():
         output.answer(f"  - {terminal(reason)}\n")
     if run.error:
         output.answer(f"  - {terminal(run.error)}\n")
-    output.answer(f"exit code {code}: {EXIT_MEANINGS.get(code, 'see the run')}\n")
+    output.answer(f"exit code {code}: {EXIT_MEANINGS[code]}\n")
     return code
 
 
-def _keep(path: Path, service: Service, where: str) -> None:
-    """Write an artefact; a run that failed early may have none, which is said and no error."""
+def _keep(path: Path, mode: str, service: Service, where: str) -> None:
+    """Write an artefact. A run that failed early may have none, which is said and no error.
+
+    The exit code stays the run's: it is what a pipeline waits for.
+    """
     try:
         content = service.get(where)
+        with path.open(mode) as file:
+            file.write(content)
     except UsageError as error:
         output.say(f"saq-chaos: {path} is not written: {error}")
-        return
-    path.write_bytes(content)
+    except OSError as error:
+        output.say(f"saq-chaos: {path} could not be written: {error.strerror}")
 
 
 @dataclass
@@ -176,10 +211,14 @@ class Service:
     deadline: float
 
     def __post_init__(self) -> None:
-        parts = urlsplit(self.url)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
+        try:
+            parts = urlsplit(self.url)
+            known = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+        except ValueError:  # such as a port that is no number
+            known = False
+        if not known:
             raise UsageError(f"--server {self.url!r} is no address: write http://host:port")
-        if parts.username or parts.password or parts.query:
+        if parts.username or parts.password or parts.query or parts.fragment:
             raise UsageError(
                 "--server holds more than an address: a token belongs into "
                 f"{TOKEN_VARIABLE} or --token-file"
@@ -192,8 +231,11 @@ class Service:
         except ImportError as error:
             raise UsageError("gate needs httpx: pip install 'saq-chaos[gate]'") from error
         headers = {"Authorization": f"Bearer {self.token}"} if self.token else {}
-        self._client = httpx.Client(base_url=self.url, headers=headers, timeout=ANSWER_SECONDS)
-        self._failed = (httpx.TransportError,)
+        self._failed = (httpx.RequestError,)
+        try:
+            self._client = httpx.Client(base_url=self.url, headers=headers)
+        except httpx.InvalidURL as error:
+            raise UsageError(f"--server {self.url!r} is no address: {error}") from error
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -202,8 +244,8 @@ class Service:
     def start(self, body: dict[str, Any], key: str) -> Answer:
         """Ask for the run, again and again while the service is busy or away."""
         headers = {"Idempotency-Key": key}
-        raw = self._ask(lambda: self._client.post("/v1/runs", json=body, headers=headers))
-        return msgspec.json.decode(raw, type=Answer)
+        raw = self._ask("POST", "/v1/runs", json=body, headers=headers)
+        return self.read(raw, Answer)
 
     def get(self, where: str) -> bytes:
         """The body of an answer.
@@ -211,78 +253,107 @@ class Service:
         Raises:
             UsageError: the service refuses; the message is the service's own.
         """
-        return self._ask(lambda: self._client.get(where))
+        return self._ask("GET", where)
+
+    def read(self, raw: bytes, shape: type[Shape]) -> Shape:
+        """What an answer says.
+
+        Raises:
+            UsageError: it is no answer of a saq-chaos service, but of something on the way there.
+        """
+        try:
+            return msgspec.json.decode(raw, type=shape)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise UsageError(
+                f"{self.url} does not answer as a saq-chaos service does ({error}): "
+                "is the address right, and is there a log-in page before it?"
+            ) from error
 
     def stop(self, run: str) -> None:
         """Ask once for the run's end; the caller is on its way out already."""
         try:
-            self._client.post(f"/v1/runs/{run}/stop")
-            output.say(f"saq-chaos: asked {self.url} to stop run {terminal(run)}")
+            response = self._client.post(f"/v1/runs/{run}/stop", timeout=STOP_SECONDS)
         except self._failed as error:
-            output.say(f"saq-chaos: run {terminal(run)} goes on: {error}")
+            output.say(f"saq-chaos: run {run} goes on: {_words(error)}")
+            return
+        if response.is_success or response.status_code == 409:  # 409: it has ended by itself
+            output.say(f"saq-chaos: asked {self.url} to stop run {run}")
+        else:
+            said = refusal(response.status_code, response.content)
+            output.say(f"saq-chaos: run {run} goes on: {said}")
 
     def follow(self, run: str, say: Callable[[str], None]) -> None:
         """Show events until the run has ended; a stream that breaks is taken up again."""
-        last = "0"
+        self._last = "0"
         while self._left() > 0:
+            before = self._last
             try:
-                last, ended = self._stream(run, last, say)
+                ended = self._stream(run, say)
             except self._failed:
                 ended = False
-            if ended or self._has_ended(run):
+            if ended or (self._has_ended(run) and self._last == before):
                 return
-            time.sleep(PAUSE_SECONDS)
+            time.sleep(max(0.0, min(PAUSE_SECONDS, self._left())))
         raise WorldError(f"run {run} has not ended in time: give a longer --timeout")
 
-    def _stream(self, run: str, last: str, say: Callable[[str], None]) -> tuple[str, bool]:
+    def _stream(self, run: str, say: Callable[[str], None]) -> bool:
+        """Show events from the last one on; whether the one that ends the run has come."""
         import httpx
         from httpx_sse import connect_sse
 
-        patience = httpx.Timeout(ANSWER_SECONDS, read=SILENT_SECONDS)
-        where, headers = f"/v1/runs/{run}/events", {"Last-Event-ID": last}
+        left = max(LEAST_SECONDS, self._left())
+        patience = httpx.Timeout(min(ANSWER_SECONDS, left), read=min(SILENT_SECONDS, left))
+        where, headers = f"/v1/runs/{run}/events", {"Last-Event-ID": self._last}
         with connect_sse(self._client, "GET", where, headers=headers, timeout=patience) as source:
             if source.response.status_code != 200:
-                return last, False
+                return False
             for event in source.iter_sse():
-                last = event.id or last
+                self._last = event.id or self._last
                 line = described(event.event, event.data)
                 if line:
                     say(line)
                 if event.event == "ended":
-                    return last, True
+                    return True
                 if self._left() <= 0:
                     break
-        return last, False
+        return False
 
     def _has_ended(self, run: str) -> bool:
-        raw = self.get(f"/v1/runs/{run}")
-        return msgspec.json.decode(raw, type=Answer).state == "ended"
+        return self.read(self.get(f"/v1/runs/{run}"), Answer).state == "ended"
 
     def _left(self) -> float:
         return self.deadline - time.monotonic()
 
-    def _ask(self, ask: Callable[[], Any]) -> bytes:
-        problem = ""
-        while self._left() > 0:
-            pause = PAUSE_SECONDS
+    def _ask(self, method: str, where: str, **more: Any) -> bytes:
+        """Ask until there is an answer; at least once, also when the time has just run out."""
+        problem, asked = "", False
+        while not asked or self._left() > 0:
+            pause, asked = PAUSE_SECONDS, True
+            timeout = min(ANSWER_SECONDS, max(LEAST_SECONDS, self._left()))
             try:
-                response = ask()
+                response = self._client.request(method, where, timeout=timeout, **more)
             except self._failed as error:
-                problem = f"{type(error).__name__}: {error}"
+                problem = _words(error)
             else:
                 if response.is_success:
                     return bytes(response.content)
-                problem = refusal(response.status_code, response.content)
-                if response.status_code not in COME_AGAIN:
-                    raise _refused(response.status_code, problem)
+                status = response.status_code
+                problem = refusal(status, response.content)
+                if status in REDIRECTS:
+                    problem = f"it points to {terminal(response.headers.get('Location', ''))!r}"
+                if status not in COME_AGAIN:
+                    raise _refused(status, problem)
                 pause = _retry_after(response.headers.get("Retry-After", ""))
             time.sleep(max(0.0, min(pause, self._left())))
         raise WorldError(f"{self.url} did not answer in time: {problem}")
 
 
 def described(kind: str, data: str) -> str:
-    """One line for an event; empty for what is not shown, such as ticks."""
-    event = msgspec.json.decode(data, type=Phase)
+    """One line for an event; empty for what is not shown, such as ticks and what is not known."""
+    try:
+        event = msgspec.json.decode(data, type=Phase)
+    except msgspec.DecodeError:  # a later service says something new: the run is followed still
+        return ""
     words = {
         "state": f"{event.state} {event.outcome or ''}",
         "phase": f"{event.variant}: {event.phase}",
@@ -293,13 +364,18 @@ def described(kind: str, data: str) -> str:
     return terminal(words.get(kind, "").strip())
 
 
+def _words(error: Exception) -> str:
+    return terminal(f"{type(error).__name__}: {error}".removesuffix(": "))
+
+
 def refusal(status: int, content: bytes) -> str:
     """What the service says of a request that it does not carry out."""
     try:
         said = msgspec.json.decode(content, type=Refusal)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, UnicodeDecodeError):
         return f"status {status}"
-    lines = [f"{said.title} ({status}): {said.detail}", *said.problems]
+    problems = [problem for problem in said.problems if problem != said.detail]
+    lines = [f"{said.title} ({status}): {said.detail}", *problems]
     return "\n  ".join(terminal(line) for line in lines)
 
 
