@@ -1,4 +1,4 @@
-"""`saq-chaos bench overhead`: what watching costs, measured in one run on this machine."""
+"""`saq-chaos bench …`: the benches, each in a module of its own; `overhead` stands here."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from chaos.cli import output
+from chaos.cli.bench_api import api
 from chaos.cli.bench_conformance import conformance
 from chaos.cli.bench_same import same
 from chaos.cli.bench_search import search
@@ -28,6 +29,7 @@ command.add_command(determinism)
 command.add_command(conformance)
 command.add_command(search)
 command.add_command(same)
+command.add_command(api)
 
 
 @command.command("overhead", short_help="Noop jobs/s with and without the probe.")
