@@ -228,8 +228,9 @@ class Service:
     def __enter__(self) -> Self:
         try:
             import httpx
+            import httpx_sse  # noqa: F401 - said now, not once the run goes on
         except ImportError as error:
-            raise UsageError("gate needs httpx: pip install 'saq-chaos[gate]'") from error
+            raise UsageError(f"gate needs {error.name}: pip install 'saq-chaos[gate]'") from error
         headers = {"Authorization": f"Bearer {self.token}"} if self.token else {}
         self._failed = (httpx.RequestError,)
         try:

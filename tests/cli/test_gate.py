@@ -207,6 +207,16 @@ def test_a_secret_in_an_address_is_refused_and_not_repeated(
     assert "hunter2" not in said
 
 
+def test_a_package_that_is_missing_is_said_before_a_run_is_started(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "httpx_sse", None)
+    assert gate("http://127.0.0.1:1", *SHORT) == 2
+    assert one_line(capsys.readouterr().err) == (
+        "gate needs httpx_sse: pip install 'saq-chaos[gate]'"
+    )
+
+
 def test_nobody_who_listens_is_exit_code_4(capsys: pytest.CaptureFixture[str]) -> None:
     url = f"http://127.0.0.1:{free_port()}"
     assert gate(url, *SHORT, "--timeout", "300ms") == 4
