@@ -21,13 +21,14 @@ RESULT = ApiResult(
 
 def with_(**changes: object) -> ApiResult:
     fields = {name: getattr(RESULT, name) for name in ApiResult.__slots__}
-    return ApiResult(**{**fields, **changes})  # type: ignore[arg-type] # names of the fields above
+    return ApiResult(**{**fields, **changes})
 
 
 def test_a_small_bench_finds_nothing_lost_and_nothing_left(
     capsys: pytest.CaptureFixture[str], environment: Callable[[str], Environment]
 ) -> None:
     assert environment("stock@0.26.3").saq == "0.26.3"
+    capsys.readouterr()  # what building it said
     words = ["--requests", "16", "--concurrency", "4", "--subscribers", "4", "--cycles", "1"]
     assert run(["bench", "api", *words, "--soak", "2", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)

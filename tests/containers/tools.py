@@ -93,8 +93,8 @@ def build(tag: str, base: str, dockerfile: Path = ROOT / "Dockerfile", context: 
 def inside(image: str, *command: str, network: str = "none", seconds: int = 300) -> str:
     """Run a command in a new container of the image, as its own user and without capabilities."""
     return run(
-        *PODMAN, "run", "--rm", "--no-healthcheck", "--network", network, "--cap-drop", "ALL", *ULIMITS, image,
-        *command, seconds=seconds,
+        *PODMAN, "run", "--rm", "--no-healthcheck", "--network", network, "--cap-drop", "ALL",
+        *ULIMITS, image, *command, seconds=seconds,
     )  # fmt: skip
 
 
