@@ -12,6 +12,7 @@ import asyncio
 import json
 import socket
 import time
+from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -110,9 +111,10 @@ async def read(client: httpx.AsyncClient, requests: int, concurrency: int, run: 
 
 async def attempts_per_s(client: httpx.AsyncClient, seconds: float, reads: Reads | None,
                          load: tuple[int, int, str]) -> float:  # fmt: skip
-    """Attempts a second of a live soak whose load goes on for `seconds`, with reads beside or not.
+    """Attempts a second of a live soak while its load goes on, with reads beside it or not.
 
     Args:
+        seconds: how long the load goes on.
         reads: where the reads go; None: nobody reads.
         load: requests a round, how many at once, and the run that is read of. Rounds follow each
             other without a pause until the soak's load is over.
@@ -126,9 +128,30 @@ async def attempts_per_s(client: httpx.AsyncClient, seconds: float, reads: Reads
         reads.seconds += found.seconds
         reads.failed += found.failed
     ended = await wait_for(client, run)
-    if ended["verdict"] is None:
-        raise WorldError(f"the soak has no verdict: {ended['error'] or ended['outcome']}")
-    return float(ended["verdict"][0]["counters"]["attempts"]) / seconds
+    rates = [rate async for rate in _rates(client, run)]
+    if not rates:
+        raise WorldError(f"the soak had no load: {ended['error'] or ended['outcome']}")
+    return rates[-1]
+
+
+async def _rates(client: httpx.AsyncClient, run: str) -> AsyncIterator[float]:
+    """Attempts a second from the begin of the load to each tick in it.
+
+    What a slow service delayed is made up for in the drain, so the figures of the end hide it.
+    """
+    began_s, kind = 0.0, ""
+    async with client.stream("GET", f"/v1/runs/{run}/events") as answer:
+        async for line in answer.aiter_lines():
+            if line.startswith("event:"):
+                kind = line.removeprefix("event:").strip()
+            if not line.startswith("data:") or kind not in ("phase", "tick"):
+                continue
+            data = json.loads(line.removeprefix("data:"))
+            if kind == "phase" and data["phase"] == "safety":
+                began_s = data["at_s"]
+            elif kind == "tick" and data["variants"][0]["phase"] == "safety":
+                attempts = data["variants"][0]["counters"].get("attempts", 0)
+                yield attempts / max(data["at_s"] - began_s, STEP_SECONDS)
 
 
 async def stream(client: httpx.AsyncClient, subscribers: int) -> Streams:
