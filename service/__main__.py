@@ -104,6 +104,8 @@ def listen(host: str, port: int) -> socket.socket:
 
 def _serve(settings: Settings, listening: socket.socket) -> int:
     try:
+        folders.make_private(settings.data_dir)
+        folders.lock(settings.data_dir)  # before anything looks at runs that may be another's
         app = make_app(settings)
         server = _server(app, settings)
         port = listening.getsockname()[1]

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import os
 import stat
+from fcntl import LOCK_EX, LOCK_NB, flock
 from pathlib import Path
 
 from chaos.errors import UsageError
 
 PRIVATE_UMASK = 0o077
+LOCK_FILE = "lock"
 
 
 def private_umask() -> None:
@@ -43,6 +45,27 @@ def open_private(path: Path, flags: int) -> int:
     descriptor = os.open(path, flags | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     if stat.S_IMODE(os.fstat(descriptor).st_mode) != 0o600:
         os.fchmod(descriptor, 0o600)
+    return descriptor
+
+
+def lock(folder: Path) -> int:
+    """Hold the folder for this process alone, to its end, however it ends.
+
+    Returns:
+        The descriptor that holds it; whoever is started later does not inherit it.
+
+    Raises:
+        UsageError: another process holds it.
+    """
+    descriptor = open_private(folder / LOCK_FILE, os.O_RDWR | os.O_CREAT)
+    try:
+        flock(descriptor, LOCK_EX | LOCK_NB)
+    except OSError as error:
+        os.close(descriptor)
+        raise UsageError(
+            f"another service uses the data directory {folder}: end that one, or set "
+            f"SAQCHAOS_DATA_DIR to another folder"
+        ) from error
     return descriptor
 
 

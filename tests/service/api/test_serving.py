@@ -56,6 +56,32 @@ def test_a_taken_port_ends_it_with_4_before_it_touches_anything(tmp_path: Path) 
     assert not (tmp_path / "data").exists()
 
 
+def test_a_second_service_on_a_data_directory_is_refused_and_touches_nothing(
+    tmp_path: Path, start_server: StartServer
+) -> None:
+    first = start_server()
+    port = (first.data_dir / "port").read_text("ascii")
+    done = subprocess.run(
+        [sys.executable, "-m", "service"],
+        env=environment(first.data_dir, {"SAQCHAOS_PORT": "0"}),
+        capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert "another service uses the data directory" in done.stderr
+    assert "SAQCHAOS_DATA_DIR" in done.stderr
+    assert (first.data_dir / "port").read_text("ascii") == port
+    assert httpx.get(f"{first.url}/readyz").status_code == 200
+
+
+def test_a_data_directory_is_free_again_after_its_service_was_killed(
+    start_server: StartServer,
+) -> None:
+    first = start_server()
+    first.end(signal.SIGKILL)
+    second = start_server()
+    assert httpx.get(f"{second.url}/readyz").status_code == 200
+
+
 def test_it_refuses_to_be_open_to_strangers(tmp_path: Path) -> None:
     done = refused(tmp_path, SAQCHAOS_HOST="0.0.0.0")
     assert done.returncode == 2
