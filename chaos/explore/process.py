@@ -133,9 +133,12 @@ class Child:
         return done[-1]
 
     def end_run(self, number: int) -> None:
-        """End the run that goes on, from any thread: a signal of `chaos.explore.recording`."""
+        """End the run that goes on, from any thread: a signal of `chaos.explore.recording`.
+
+        A process that is still starting would die of it, so it is not told: ask again.
+        """
         process = self._process
-        if process is not None and process.poll() is None:
+        if process is not None and self.ready is not None and process.poll() is None:
             process.send_signal(number)
 
     def kill(self) -> None:

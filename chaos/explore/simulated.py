@@ -169,6 +169,7 @@ class _Simulated:
     lanes: tuple[_Lane, ...]
     ended: str = "finished"
     _stopped: bool = False
+    _ending: signal.Signals | None = None
     _began: float = field(default_factory=time.monotonic)
     _noted: float = field(default_factory=time.monotonic)
 
@@ -205,6 +206,9 @@ class _Simulated:
         self._show()
         if self._stopped and self.ended == "finished":
             self._end("interrupted", signal.SIGUSR1, running)
+        elif self._ending is not None:  # a process that was starting did not hear it the first time
+            for lane in self.lanes:
+                lane.child.end_run(self._ending)
         for lane in self.lanes:
             for failed in judge.failed_early(self.request.plan, lane.follower.timeline):
                 if self.ended == "finished":
@@ -221,7 +225,7 @@ class _Simulated:
             else:
                 lane.child.end_run(number)
         if self.ended == "finished":
-            self.ended = reason
+            self.ended, self._ending = reason, number
 
     def _show(self) -> None:
         for lane in self.lanes:

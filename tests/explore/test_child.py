@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -203,3 +204,24 @@ def _runs(pid: int) -> bool:
     except OSError:
         return False
     return stat.rpartition(")")[2].split()[0] != "Z" and pid != os.getpid()
+
+
+def test_a_process_that_is_not_ready_yet_does_not_die_of_being_told_to_end(
+    sim_environment: Callable[[str], Environment],
+) -> None:
+    child = Child(sim_environment("stock@0.26.4"))
+    teller = threading.Thread(target=told_again_and_again, args=(child,))
+    teller.start()
+    try:
+        assert child.start().saq == "0.26.4"
+    finally:
+        teller.join()
+        child.close()
+
+
+def told_again_and_again(child: Child) -> None:
+    """From before the process is there until it is ready."""
+    end = time.monotonic() + 30
+    while child.ready is None and time.monotonic() < end:
+        child.end_run(signal.SIGUSR1)
+        time.sleep(0.001)
