@@ -55,11 +55,16 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Snapshots:
-    """Takes snapshots of one run. It keeps nothing of the timelines, only counts of findings."""
+    """Takes snapshots of one run. It keeps nothing of the timelines, only counts of findings.
 
-    def __init__(self, plan: Plan) -> None:
+    Args:
+        plan: the run's.
+        findings: what else asks for the findings of this run asks too; none: nothing does.
+    """
+
+    def __init__(self, plan: Plan, findings: LiveFindings | None = None) -> None:
         self._plan = plan
-        self._findings = LiveFindings(plan)
+        self._findings = findings or LiveFindings(plan)
 
     def of(self, timelines: Sequence[Timeline]) -> Snapshot:
         """What the run shows now."""

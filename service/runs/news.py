@@ -3,9 +3,8 @@
     Timeline per variant ──faults()────► EventData for each injection and each healing, once
                          ──findings()──► EventData when a promise's count rises
 
-Checkers read a whole timeline, so they are asked only so often that they take a small share of the
-time, at least `EVERY_US` apart, and no more once a single look takes too long: the judge has the
-last word anyway. A count never falls, as in the metrics of a run.
+What the checkers say comes from the run's `LiveFindings`, which asks them now and then and serves
+its metrics too. A count never falls, and the judge has the last word.
 """
 
 from __future__ import annotations
@@ -13,9 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
-from chaos import judge
-from chaos.checkers import by_name
 from chaos.clock import SECOND_US, Clock
+from chaos.metrics import LiveFindings
 from chaos.plan import Plan
 from chaos.timeline import Timeline
 from chaos.timeline.hosts import FaultWindow
@@ -24,23 +22,23 @@ from service.models import EventData
 
 EVERY_US = 2 * SECOND_US
 AGAIN_US = 5 * SECOND_US
-SHARE = 50
-TOO_LONG_US = SECOND_US
 TEXT_MAX = 500
 
 
 class News:
-    """Reads the timelines of one run again and again, and says what it did not say before."""
+    """Reads the timelines of one run again and again, and says what it did not say before.
+
+    Attributes:
+        findings_so_far: what it asks about promises.
+    """
 
     def __init__(self, plan: Plan, clock: Clock) -> None:
+        self.findings_so_far = LiveFindings(plan, clock, EVERY_US)
         self._clock = clock
-        self._plan = plan
-        self._checkers = [by_name(name) for name in plan.promises]
         self._seen: dict[str, int] = {}
         self._open: dict[str, list[tuple[str, int]]] = {}
         self._counts: dict[tuple[str, str], int] = {}
         self._said_us: dict[tuple[str, str], int] = {}
-        self._next_us = 0
 
     def faults(self, timelines: Sequence[Timeline]) -> Iterator[EventData]:
         """Injections and healings since the last call."""
@@ -56,14 +54,11 @@ class News:
 
     def findings(self, timelines: Sequence[Timeline]) -> Iterator[EventData]:
         """Promises whose count rose; each at once the first time, later at most now and then."""
-        began_us = self._clock.now_us()
-        if began_us < self._next_us:
-            return
-        for timeline in timelines:
-            yield from self._look(timeline, began_us)
-        spent_us = self._clock.now_us() - began_us
-        pause_us = max(EVERY_US, SHARE * spent_us)
-        self._next_us = 1 << 62 if spent_us > TOO_LONG_US else began_us + spent_us + pause_us
+        verdicts = self.findings_so_far.verdicts(timelines)
+        for variant, promises in verdicts.items():
+            for promise in promises:
+                if self._is_due(variant, promise):
+                    yield _finding(variant, promise)
 
     def last(self, verdicts: Sequence[VariantVerdict]) -> Iterator[EventData]:
         """What the judge found beyond what was said before."""
@@ -72,15 +67,14 @@ class News:
                 if promise.count > self._counts.get((verdict.variant, promise.promise), 0):
                     yield _finding(verdict.variant, promise)
 
-    def _look(self, timeline: Timeline, now_us: int) -> Iterator[EventData]:
-        for checker in self._checkers:
-            with timeline.lock:
-                found = judge.judge_promise(self._plan, timeline, checker)
-            key = (timeline.variant, checker.name)
-            is_due = now_us - self._said_us.get(key, -AGAIN_US) >= AGAIN_US
-            if found.count > self._counts.get(key, 0) and is_due:
-                self._counts[key], self._said_us[key] = found.count, now_us
-                yield _finding(timeline.variant, found)
+    def _is_due(self, variant: str, promise: PromiseVerdict) -> bool:
+        """Whether its count rose, and was not told just before; then it counts as told."""
+        key, now_us = (variant, promise.promise), self._clock.now_us()
+        rose = promise.count > self._counts.get(key, 0)
+        if not rose or now_us - self._said_us.get(key, -AGAIN_US) < AGAIN_US:
+            return False
+        self._counts[key], self._said_us[key] = promise.count, now_us
+        return True
 
 
 def _finding(variant: str, found: PromiseVerdict) -> EventData:

@@ -88,7 +88,7 @@ class Reporter:
         self._teller = teller
         self._clock = MonotonicClock()
         self._news = News(plan, self._clock)
-        self._snapshots = Snapshots(plan)
+        self._snapshots = Snapshots(plan, self._news.findings_so_far)
         self._next_us = 0
         self._is_due = True
 
