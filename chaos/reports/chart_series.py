@@ -254,6 +254,14 @@ def _abort_moments(timeline: Timeline) -> dict[str, list[int]]:
     return found
 
 
+def _panels(
+    timelines: Sequence[Timeline],
+    steps: Steps,
+    lines: Callable[[Timeline, Steps], tuple[Line, ...]],
+) -> tuple[Panel, ...]:
+    return tuple(Panel(variant=one.variant, lines=lines(one, steps)) for one in timelines)
+
+
 # --- the queue ------------------------------------------------------------------------------------
 
 
@@ -265,10 +273,7 @@ def _depth(timelines: Sequence[Timeline], steps: Steps) -> Chart:
         what="Jobs that are not finished (incomplete), those of them that wait for a worker or for "
         "their time (queued), and attempts that are alive (active): the most in each step.",
         step_us=steps.width_us,
-        panels=tuple(
-            Panel(variant=timeline.variant, lines=_depth_lines(timeline, steps))
-            for timeline in timelines
-        ),
+        panels=_panels(timelines, steps, _depth_lines),
     )
 
 
@@ -319,10 +324,7 @@ def _waits(timelines: Sequence[Timeline], steps: Steps) -> Chart:
         what="From enqueue to first attempt, by when that began: half of the jobs wait no longer "
         "than p50, 95 % no longer than p95. Scheduling ahead counts as waiting.",
         step_us=steps.width_us,
-        panels=tuple(
-            Panel(variant=timeline.variant, lines=_wait_lines(timeline, steps))
-            for timeline in timelines
-        ),
+        panels=_panels(timelines, steps, _wait_lines),
     )
 
 
