@@ -81,6 +81,9 @@ class Runs(Protocol):
 
     def get(self, run: str) -> Run: ...
 
+    def webhooks(self, run: str) -> tuple[str, ...]:
+        """The webhooks that its request named; none for a run that was found by its directory."""
+
     def find(self, which: RunFilter, cursor: str | None, limit: int) -> RunPage:
         """Newest first. A cursor stays valid while runs come and go."""
 

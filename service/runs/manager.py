@@ -16,6 +16,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
+from pydantic import ValidationError
 
 from chaos import variants
 from chaos.clock import SECOND_US, MonotonicClock
@@ -191,6 +192,13 @@ class RunManager:
     def get(self, run: str) -> Run:
         """A run as it is now."""
         return self._journal.overlaid(self._store.get(run))
+
+    def webhooks(self, run: str) -> tuple[str, ...]:
+        """The webhooks that its request named; none where the request is not known."""
+        try:
+            return tuple(self._queue.asked(run)[0].webhooks)
+        except (msgspec.DecodeError, ValidationError):
+            return ()
 
     def find(self, which: RunFilter, cursor: str | None, limit: int) -> RunPage:
         """Newest first; a cursor is the number of the last run of a page."""

@@ -21,6 +21,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 
 from service import errors
+from service.background import Background
 from service.errors import Conflict, Invalid, ServiceError
 from service.models import Run, Schedule, ScheduleRequest
 from service.ports import Caller, RunFilter, Runs, Trigger
@@ -59,19 +60,16 @@ class Keeper:
         self._now = now
         self._store = ScheduleStore(settings.data_dir)
         self._changed = asyncio.Event()
-        self._task: asyncio.Task[None] | None = None
+        self._work = Background()
         self._closing = False
 
     def start(self) -> None:
-        self._task = asyncio.create_task(self._go_on(), name="schedules")
+        self._work.start(self._go_on(), "schedules")
 
     async def close(self) -> None:
         """Start nothing more. Runs that go on are not the keeper's."""
         self._closing = True
-        if self._task is not None:
-            self._task.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._task
+        await self._work.end()
         self._store.close()
 
     # --- what the API asks ---

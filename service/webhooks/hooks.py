@@ -10,20 +10,22 @@ import asyncio
 import json
 import logging
 from collections.abc import Sequence
-from contextlib import suppress
 from datetime import UTC, datetime
 
 import httpx
 
 from service.api.shapes import Delivery
+from service.background import Background
 from service.errors import NotFound
-from service.models import Run
-from service.ports import Runs
+from service.models import Run, State
+from service.ports import RunFilter, Runs
 from service.settings import Settings
 from service.webhooks.sender import Now, Sender
 from service.webhooks.store import DeliveryStore
 
 LOOK_S = 1.0
+RUNS_MAX = 10_000
+UNENDED: tuple[State, ...] = ("queued", "running")
 _LOG = logging.getLogger("service.webhooks")
 
 
@@ -52,19 +54,20 @@ class Webhooks:
         self._now = now
         self._store = DeliveryStore(settings.data_dir)
         self._sender = Sender(self._store, settings.webhooks, now, client)
-        self._task: asyncio.Task[None] | None = None
+        self._work = Background()
         self._closing = False
 
     def start(self) -> None:
-        self._task = asyncio.create_task(self._go_on(), name="webhooks")
+        """Begin; whoever was killed between a run's start and `watch` is made up for."""
+        for state in UNENDED:
+            for run in self._runs.find(RunFilter(state=state), None, RUNS_MAX).runs:
+                self.watch(run.id, self._runs.webhooks(run.id))
+        self._work.start(self._go_on(), "webhooks")
 
     async def close(self) -> None:
         """Stop sending. What has not been delivered is sent by the next process."""
         self._closing = True
-        if self._task is not None:
-            self._task.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._task
+        await self._work.end()
         await self._sender.close()
         self._store.close()
 

@@ -12,9 +12,12 @@ import httpx
 import pytest
 
 from service.errors import NotFound
-from service.models import Run
+from service.models import Run, RunRequest
+from service.ports import Trigger
+from service.runs.manager import RunManager
 from service.settings import Settings
 from service.webhooks import signing
+from service.webhooks.hooks import Webhooks
 from service.webhooks.sender import BACKOFF_S, Sender
 from service.webhooks.store import DeliveryStore
 
@@ -241,3 +244,20 @@ async def test_a_run_that_is_gone_is_not_waited_for(client: httpx.AsyncClient) -
     await app.state.webhooks.look()
     assert app.state.webhooks.deliveries(None, 10) == []
     assert app.state.webhooks._store.watched() == []
+
+
+async def test_a_run_whose_service_was_killed_before_it_was_waited_for_is_waited_for(
+    settings: Settings,
+) -> None:
+    runs = RunManager(settings)
+    await runs.start()
+    try:
+        wanted = RunRequest(plan="smoke", world="sim", webhooks=["ci"])
+        run = runs.submit(wanted, Trigger("api", "ann"))
+        webhooks = Webhooks(settings, runs, client=httpx.AsyncClient())
+        assert webhooks._store.watched() == []
+        webhooks.start()
+        assert webhooks._store.watched() == [run.id]
+        await webhooks.close()
+    finally:
+        await runs.close()
