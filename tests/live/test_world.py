@@ -99,7 +99,7 @@ async def test_keys_are_those_of_unfinished_jobs(worlds: Worlds) -> None:
         await world.tell(job("slow", takes_us=3_000_000))
         await world.tell(job("quick"))
         await seen.until(lambda: "finish" in [event.op for event in seen.of(CallReturned)])
-        assert world.keys() == ("slow",)
+        await seen.until(lambda: world.keys() == ("slow",))
 
 
 async def test_a_stopped_worker_ends_gracefully_and_its_slot_is_filled_again(
