@@ -15,7 +15,7 @@ import os
 import secrets
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Self, TypeVar
 from urllib.parse import urlsplit
@@ -209,6 +209,7 @@ class Service:
     url: str
     token: str
     deadline: float
+    _waits_for: str = field(default="", init=False)
 
     def __post_init__(self) -> None:
         try:
@@ -345,8 +346,15 @@ class Service:
                 if status not in COME_AGAIN:
                     raise _refused(status, problem)
                 pause = _retry_after(response.headers.get("Retry-After", ""))
-            time.sleep(max(0.0, min(pause, self._left())))
+            self._wait(pause, problem)
         raise WorldError(f"{self.url} did not answer in time: {problem}")
+
+    def _wait(self, pause: float, problem: str) -> None:
+        """Before it is asked again. What stands in the way is said, once."""
+        if problem != self._waits_for and self._left() > 0:
+            self._waits_for = problem
+            output.say(f"{self.url}: {problem}; asked again for {self._left():.0f} s (--timeout)")
+        time.sleep(max(0.0, min(pause, self._left())))
 
 
 def described(kind: str, data: str) -> str:

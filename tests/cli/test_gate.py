@@ -220,8 +220,10 @@ def test_a_package_that_is_missing_is_said_before_a_run_is_started(
 def test_nobody_who_listens_is_exit_code_4(capsys: pytest.CaptureFixture[str]) -> None:
     url = f"http://127.0.0.1:{free_port()}"
     assert gate(url, *SHORT, "--timeout", "300ms") == 4
-    said = one_line(capsys.readouterr().err)
-    assert said == f"{url} did not answer in time: ConnectError: [Errno 111] Connection refused"
+    waiting, answer = capsys.readouterr().err.splitlines()
+    refused = "ConnectError: [Errno 111] Connection refused"
+    assert waiting == f"{url}: {refused}; asked again for 0 s (--timeout)"
+    assert answer == f"saq-chaos: {url} did not answer in time: {refused}"
 
 
 def test_tokens_and_roles_and_the_lock(
