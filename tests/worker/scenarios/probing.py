@@ -392,16 +392,7 @@ SCENARIOS = (
 )
 
 
-async def main(patch: str, url: str) -> None:
-    """Run them all, each on a queue of its own."""
-    results = {}
-    for scenario in SCENARIOS:
-        async with asyncio.timeout(3 * stage.SECONDS):
-            results[scenario.__name__] = await scenario(patch, url)
-    sys.stdout.write(json.dumps(results) + "\n")
-
-
 if __name__ == "__main__":
     stage.load_package()
     stage.Events.takes_joined = sys.argv[3:] == ["joined"]
-    asyncio.run(main(sys.argv[1], sys.argv[2]))
+    asyncio.run(stage.act(SCENARIOS, sys.argv[1], sys.argv[2]))

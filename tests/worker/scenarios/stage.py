@@ -11,11 +11,14 @@ import importlib.util
 import json
 import logging
 import sys
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 PACKAGE = Path(__file__).resolve().parents[3] / "chaos" / "worker"
 SECONDS = 10
+
+Scenario = Callable[[str, str], Awaitable[Any]]
 
 
 def load_package() -> None:
@@ -223,3 +226,12 @@ async def make_stage(patch: str, url: str, name: str, **options: Any) -> Stage:
     logger.handlers[:] = [log]
     logger.propagate = False
     return Stage(worker, queue, bodies, log)
+
+
+async def act(scenarios: Sequence[Scenario], patch: str, url: str) -> None:
+    """Run them all, each on a queue of its own, and print what became of each, by name."""
+    results = {}
+    for scenario in scenarios:
+        async with asyncio.timeout(3 * SECONDS):
+            results[scenario.__name__] = await scenario(patch, url)
+    sys.stdout.write(json.dumps(results) + "\n")
