@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,10 +9,9 @@ from typing import Any
 import pytest
 
 from chaos.environments import Environment
+from tests.sim.scripts import printed
 
-ROOT = Path(__file__).parents[3]
 SCENARIOS = Path(__file__).parent / "scenarios"
-SECONDS = 90
 
 Scenarios = Callable[..., Any]
 _RESULTS: dict[tuple[str, str, str], Any] = {}
@@ -34,25 +30,8 @@ def scenarios(
         key = (script, variant, hash_seed)
         if key not in _RESULTS:
             url = request.getfixturevalue("redis_server").url
-            _RESULTS[key] = _run(sim_environment(variant), script, url, hash_seed)
+            path = SCENARIOS / f"{script}.py"
+            _RESULTS[key] = printed(path, sim_environment(variant), url, hash_seed)
         return _RESULTS[key]
 
     return results
-
-
-def _run(environment: Environment, script: str, url: str, hash_seed: str) -> Any:
-    done = subprocess.run(
-        [str(environment.python), "-W", "error", str(SCENARIOS / f"{script}.py"), url],
-        env={
-            **os.environ,
-            **environment.env,
-            "PYTHONPATH": str(ROOT),
-            "PYTHONHASHSEED": hash_seed,
-        },
-        capture_output=True,
-        text=True,
-        timeout=SECONDS,
-        check=False,
-    )
-    assert done.returncode == 0, f"{script} failed:\n{done.stderr}"
-    return json.loads(done.stdout.splitlines()[-1])
