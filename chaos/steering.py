@@ -10,21 +10,15 @@ the moment is the caller's. Nothing here decides whether a caller may do this.
 
 from __future__ import annotations
 
-import json
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Protocol
-
-from pydantic import TypeAdapter, ValidationError
+from typing import Protocol
 
 from chaos.errors import UsageError
-from chaos.plan import Fault, FaultSpec
-
-TIMES = ("every", "at", "jitter", "after")
-_FAULT: TypeAdapter[Any] = TypeAdapter(Fault)
+from chaos.plan import FaultSpec
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,26 +105,3 @@ def _answer(answer: Future[tuple[str, ...]], ask: Callable[[], tuple[str, ...]])
         answer.set_result(ask())
     except UsageError as error:
         answer.set_exception(error)
-
-
-def read_fault(given: Any) -> FaultSpec:
-    """The fault that a mapping describes, as a plan writes it but without its times.
-
-    Raises:
-        UsageError: it is no fault, or it says when; the message holds every problem.
-    """
-    if not isinstance(given, dict):
-        raise UsageError('a fault is a mapping such as {"fault": "sweep"}')
-    timed = [name for name in TIMES if name in given]
-    if timed:
-        raise UsageError(f"it is injected now, so {', '.join(timed)} says nothing: leave it out")
-    try:
-        found: FaultSpec = _FAULT.validate_json(json.dumps({**given, "at": ["0s"]}))
-    except ValidationError as error:
-        raise UsageError("; ".join(_problem(one) for one in error.errors())) from error
-    return found
-
-
-def _problem(error: Any) -> str:
-    place = ".".join(str(part) for part in error["loc"][1:])
-    return f"{place}: {error['msg']}" if place else str(error["msg"])

@@ -15,10 +15,14 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
-Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9@._+-]{0,99}$")]
-Label = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9@._/+: -]{0,200}$")]
+NAME = r"^[A-Za-z0-9][A-Za-z0-9@._+-]{0,99}$"
+LABEL = r"^[A-Za-z0-9@._/+: -]{0,200}$"
+DURATION = r"^\d{1,9}(\.\d{1,6})?(us|ms|s|m|h)$"
+
+Name = Annotated[str, StringConstraints(pattern=NAME)]
+Label = Annotated[str, StringConstraints(pattern=LABEL)]
 RunId = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$")]
-DurationText = Annotated[str, StringConstraints(pattern=r"^\d{1,9}(\.\d{1,6})?(us|ms|s|m|h)$")]
+DurationText = Annotated[str, StringConstraints(pattern=DURATION)]
 
 State = Literal["queued", "running", "ended"]
 Outcome = Literal["passed", "failed", "unknown", "error", "interrupted", "stopped"]

@@ -21,6 +21,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 
 from service import errors
+from service.api.wording import in_words
 from service.errors import ServiceError
 from service.models import Problem
 
@@ -107,7 +108,7 @@ async def _of_validation(_: Request, error: Exception) -> Response:
         where = next(one for one in found if one["type"] == "json_invalid")
         said = where.get("ctx", {}).get("error", "it ends too early")
         return response(errors.BadRequest(f"the body is no JSON: {said}"))
-    problems = tuple(f"{_place(one['loc'])}: {one['msg']}" for one in found)
+    problems = tuple(f"{_place(one['loc'])}: {in_words(one)}" for one in found)
     return response(errors.Invalid(_first(problems), problems=problems))
 
 

@@ -18,12 +18,10 @@ from pathlib import Path
 import msgspec
 from pydantic import ValidationError
 
-from chaos import variants
+from chaos import plan_file, variants
 from chaos.clock import SECOND_US, MonotonicClock
 from chaos.errors import UsageError
 from chaos.plan import FaultSpec, Plan
-from chaos.plan_file import dump, loads
-from chaos.steering import read_fault
 from service.errors import Conflict, Invalid, Locked, ServiceError, TooMany, Unavailable
 from service.metrics.own import Figures
 from service.models import (
@@ -163,7 +161,7 @@ class RunManager:
         self._check_open()
         plan = resolve.resolve(request, self._settings).plan
         run = _fresh(request, plan, trigger)
-        asked = Asked(request=request.model_dump_json(), plan=dump(plan))
+        asked = Asked(request=request.model_dump_json(), plan=plan_file.dump(plan))
         kept = (trigger.by, key, digest) if key is not None else None
         try:
             self._store.add(run, msgspec.json.encode(asked).decode(), kept)
@@ -272,10 +270,10 @@ class RunManager:
         self, current: Carrying, request: FaultRequest
     ) -> tuple[FaultSpec, tuple[str, ...] | None]:
         try:
-            fault = read_fault(request.fault)
+            fault = plan_file.fault(request.fault)
         except UsageError as error:
             raise Invalid(str(error)) from error
-        plan = loads(current.start.plan, "plan")
+        plan = plan_file.loads(current.start.plan, "plan")
         redis = self._queue.asked(current.run.id)[0].redis
         check_fault(fault, plan, self._settings, redis=redis)
         if request.variants is None:

@@ -39,7 +39,7 @@ from chaos.plan import Plan
 from chaos.reports import files
 from chaos.request import SoakRequest, VariantStatus
 from chaos.soak import METRICS_FILE, SoakResult, soak
-from chaos.steering import Steering, Wanted, read_fault
+from chaos.steering import Steering, Wanted
 from chaos.timeline import Timeline
 from chaos.verdict import Verdict
 from chaos.version import VERSION
@@ -170,7 +170,7 @@ class Listener(threading.Thread):
             self._stop()
             return
         try:
-            fault = read_fault(command.fault)
+            fault = plan_file.fault(command.fault)
             wanted = Wanted(fault, command.variants, command.by)
             reached = self._steering.inject(wanted).result(ANSWER_SECONDS)
         except (UsageError, TimeoutError) as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import re
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -15,6 +16,7 @@ from service.errors import TooMany
 
 ROOT = Path(__file__).parent.parent.parent.parent
 MEDIA_TYPE = "application/problem+json"
+DURATION = "a number and its unit, such as 500ms, 30s, 10m or 2h"
 
 
 def test_the_documentation_explains_each_kind_with_its_status() -> None:
@@ -59,6 +61,27 @@ async def test_every_wrong_value_of_a_body_is_named(client: httpx.AsyncClient) -
         "body.surprise",
     ]
     assert answer.json()["detail"] == f"3 problems; the first: {told[0]}"
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ({"duration": "-1s"}, f"body.duration: '-1s' is not what belongs here: write {DURATION}"),
+        (
+            {"world": "lve"},
+            "body.world: 'lve' is not known: did you mean 'live'? Accepted are live, sim",
+        ),
+        ({"seed": -1}, "body.seed: -1 is out of range: at least 0"),
+        ({"webhooks": ["ci"] * 11}, "body.webhooks: is too long: 11 items: at most 10"),
+        ({"baseline": "a" * 201}, "body.baseline: is too long: 201 characters: at most 200"),
+        ({"sed": 1}, "body.sed: no such field: /openapi.json names those that there are"),
+    ],
+)
+async def test_a_wrong_value_is_told_with_the_way_out(
+    client: httpx.AsyncClient, wrong: dict[str, Any], told: str
+) -> None:
+    answer = await client.post("/v1/runs", json={"plan": "smoke", **wrong})
+    assert (answer.status_code, answer.json()["problems"]) == (422, [told])
 
 
 async def test_a_fault_of_ours_tells_its_id_and_nothing_else(
