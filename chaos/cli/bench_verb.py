@@ -14,6 +14,7 @@ from chaos.cli.bench_conformance import conformance
 from chaos.cli.bench_same import same
 from chaos.cli.bench_search import search
 from chaos.cli.bench_simulator import determinism, sim
+from chaos.cli.bench_transfer import transfer
 
 if TYPE_CHECKING:
     from chaos.live.bench_overhead import OverheadResult
@@ -29,6 +30,7 @@ command.add_command(determinism)
 command.add_command(conformance)
 command.add_command(search)
 command.add_command(same)
+command.add_command(transfer)
 command.add_command(api)
 
 
