@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 NAME = r"^[A-Za-z0-9][A-Za-z0-9@._+-]{0,99}$"
 LABEL = r"^[A-Za-z0-9@._/+: -]{0,200}$"
-DURATION = r"^\d{1,9}(\.\d{1,6})?(us|ms|s|m|h)$"
+DURATION = r"^[0-9]{1,9}(\.[0-9]{1,6})?(us|ms|s|m|h)$"
 
 Name = Annotated[str, StringConstraints(pattern=NAME)]
 Label = Annotated[str, StringConstraints(pattern=LABEL)]

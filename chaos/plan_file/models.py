@@ -27,6 +27,7 @@ from chaos.plan_file.words import one_of, show
 from chaos.plan_file.yaml_text import Path
 
 ROUNDS_MAX = 5
+PROBLEMS_MAX = 100  # a text with more is no plan with a few slips: the first are told, and how many
 
 # What stands in for a value that must be there; any other wrong value is left out for its default.
 STAND_INS: dict[str, Any] = {
@@ -77,17 +78,21 @@ def validate(data: Any) -> Plan:
 
 
 def problems(error: ValidationError, data: Any) -> list[Problem]:
-    """Each of pydantic's errors, once and in a plan's words."""
-    return [Problem(path, _message(one, path, data)) for one, path in _errors(error)]
+    """Pydantic's errors, once each and in a plan's words; of very many the first."""
+    found = list(_errors(error))
+    told = [Problem(path, _message(one, path, data)) for one, path in found[:PROBLEMS_MAX]]
+    if len(found) > PROBLEMS_MAX:
+        told.append(Problem((), f"{len(found) - PROBLEMS_MAX} more problems are not shown"))
+    return told
 
 
 def _errors(error: ValidationError) -> Iterator[tuple[Any, Path]]:
     """Pydantic's errors with their paths; it leaves wrong items out before it counts a list."""
     raw = error.errors(include_url=False)
     paths = [_path(one["loc"]) for one in raw]
+    around = {path[:length] for path in paths for length in range(len(path))}
     for one, path in zip(raw, paths, strict=True):
-        inside = any(other[: len(path)] == path and other != path for other in paths)
-        if one["type"] != "too_short" or not inside:
+        if one["type"] != "too_short" or path not in around:
             yield one, path
 
 
@@ -95,10 +100,13 @@ def repair(data: Any, error: ValidationError) -> tuple[Plan | None, dict[str, An
     """Replace what is wrong until the rest is a plan.
 
     Returns:
-        The plan (None if it cannot be repaired), its data, and the paths that were replaced.
+        The plan (None if it cannot be repaired, or too much is wrong with it), its data, and the
+        paths that were replaced.
     """
     data = copy.deepcopy(data)
     touched: set[Path] = set()
+    if error.error_count() > PROBLEMS_MAX:
+        return None, data, touched
     for _ in range(ROUNDS_MAX):
         for one, path in _errors(error):
             if path:

@@ -82,7 +82,7 @@ async def start_run(
 ) -> Response:
     """Start a run, or with `dry_run` say what it would do."""
     if wanted.dry_run:
-        return _json(runs.preview(wanted), 200)
+        return _json(await run_in_threadpool(runs.preview, wanted), 200)
     with audited(request, caller, "run.start", "") as entry:
         run = runs.submit(wanted, Trigger("api", caller.name), key)
         entry.target = run.id

@@ -30,6 +30,7 @@ from service.security.policy import app_of, check
 from service.settings import Settings
 
 FAULTS_SHOWN = 2_000
+VALUES_MAX = 4_000  # a plan that ships has under a hundred; reading so many takes a moment
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
 
 
@@ -144,6 +145,7 @@ def _plan(request: RunRequest, settings: Settings, seed: int | None) -> Plan:
     )
     try:
         if isinstance(request.plan, dict):
+            check_amount("the plan", request.plan)
             text = json.dumps(request.plan, ensure_ascii=False)
             return plan_file.loads(text, "plan", overrides)
         return _by_name(request.plan, settings, overrides)
@@ -151,6 +153,25 @@ def _plan(request: RunRequest, settings: Settings, seed: int | None) -> Plan:
         raise Invalid("the plan is wrong", problems=tuple(error.problems)) from error
     except (ValueError, RecursionError) as error:
         raise Invalid(f"the plan cannot be read: {error}") from error
+
+
+def check_amount(what: str, data: Any) -> None:
+    """Refuse JSON data of more values than anybody writes: each is read, judged and told.
+
+    Raises:
+        Invalid: it holds more than `VALUES_MAX`, its keys counted too.
+    """
+    left, count = [data], 0
+    while left and count <= VALUES_MAX:
+        value = left.pop()
+        count += 1
+        if isinstance(value, dict):
+            count += len(value)
+            left.extend(value.values())
+        elif isinstance(value, list):
+            left.extend(value)
+    if count > VALUES_MAX:
+        raise Invalid(f"{what} holds more than {VALUES_MAX} keys and values: make it smaller")
 
 
 def _by_name(name: str, settings: Settings, overrides: Overrides) -> Plan:

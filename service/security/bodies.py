@@ -3,7 +3,8 @@
 Bytes are counted as they come, since a chunked body says no length and a length can lie. Brackets
 of JSON are counted before it is parsed: parsers, models and writers recurse, and a text of a few
 kilobytes can nest deeper than any of them can go. Lone surrogates (`"\\ud800"`) are JSON but no
-Unicode: no database or file would take them.
+Unicode: no database or file would take them. A key that stands twice in one object is refused too:
+parsers disagree about which of the two counts, and a person meant one of them.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+from typing import Any
 
 from starlette.types import Message, Receive
 
@@ -21,6 +23,8 @@ READ_S = 30
 # A string that never ends reaches to the end: were it no match, each quote in it would be tried.
 _TOKENS = re.compile(rb'"(?:[^"\\]|\\.)*+(?:"|\Z)|[\[\]{}]', re.DOTALL)
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
+_DIGITS_MAX = 400  # more than the largest float has
+_SHOWN_MAX = 60
 
 
 async def read(receive: Receive, declared: str | None, bytes_max: int) -> bytes:
@@ -88,8 +92,7 @@ def check_json(body: bytes) -> None:
                 raise BadRequest(f"the JSON nests more than {DEPTH_MAX} levels deep")
         elif bracket in (b"]", b"}"):
             depth -= 1
-    if _SURROGATE.search(body):
-        _check_surrogates(body)
+    _check_values(body)
 
 
 def _check_text(body: bytes) -> None:
@@ -102,15 +105,44 @@ def _check_text(body: bytes) -> None:
         raise BadRequest("the body is no UTF-8 text: it holds a zero byte")
 
 
-def _check_surrogates(body: bytes) -> None:
+def _check_values(body: bytes) -> None:
+    """What a parser would let pass and nothing after it should see."""
     try:
-        json.dumps(json.loads(body), ensure_ascii=False).encode()
+        data = json.loads(body, object_pairs_hook=_once_each, parse_int=_number)
+    except ValueError:
+        return  # no JSON: its parser says where
+    if _SURROGATE.search(body):
+        _check_surrogates(data)
+
+
+def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object whose keys stand there once each."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        seen: set[str] = set()
+        for key, _ in pairs:
+            if key in seen:
+                shown = key[:_SHOWN_MAX]
+                raise BadRequest(f"the key {shown!r} stands twice in an object: keep one")
+            seen.add(key)
+    return found
+
+
+def _number(digits: str) -> int:
+    if len(digits) > _DIGITS_MAX:
+        raise BadRequest(
+            f"the number {digits[:_SHOWN_MAX]}… has {len(digits)} digits: at most {_DIGITS_MAX}"
+        )
+    return int(digits)
+
+
+def _check_surrogates(data: Any) -> None:
+    try:
+        json.dumps(data, ensure_ascii=False).encode()
     except UnicodeEncodeError as error:
         raise BadRequest(
             r"the JSON holds half of a surrogate pair (\ud800 to \udfff), which is no character"
         ) from error
-    except ValueError:
-        return  # no JSON: its parser says where
 
 
 def _too_large(bytes_max: int) -> TooLarge:

@@ -248,3 +248,19 @@ def test_a_long_word_takes_no_longer_than_its_length() -> None:
     assert [problem.partition(" is not what")[2] for problem in found] == [
         " belongs here: its name: a-z, 0-9 and -"
     ]
+
+
+def test_of_a_text_with_thousands_of_problems_the_first_hundred_are_told() -> None:
+    keys = "".join(f"k{number}: 1\n" for number in range(2_000))
+    found = problems(SMALL + keys)
+    assert len(found) == 101
+    assert found[0] == "1:1: 1900 more problems are not shown"
+    assert "k0: no such key" in found[1]
+    assert "k99: no such key" in found[100]
+
+
+def test_a_list_that_is_empty_is_told_and_one_whose_items_are_wrong_is_not_called_empty() -> None:
+    empty = SMALL.replace("promises: [no-internal-errors]", "promises: []")
+    assert [one.split(": ", 2)[1:] for one in problems(empty)] == [
+        ["promises", "is empty: the claims that are judged"]
+    ]

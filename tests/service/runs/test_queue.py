@@ -162,6 +162,15 @@ async def test_every_problem_of_an_inline_plan_is_told_at_once(manager: Managing
     assert len(caught.value.problems) >= 4, caught.value.problems
 
 
+async def test_a_plan_of_more_values_than_anybody_writes_is_refused_before_it_is_read(
+    manager: Managing,
+) -> None:
+    runs = await manager()
+    for data in ({f"k{n}": n for n in range(2_000)}, {"faults": [{"fault": "x"}] * 1_400}):
+        with pytest.raises(Invalid, match="more than 4000 keys and values: make it smaller"):
+            runs.preview(RunRequest(plan={"plan": "x", **data}))
+
+
 async def test_a_preview_shows_jobs_and_every_injection(manager: Managing) -> None:
     runs = await manager()
     shown = runs.preview(RunRequest(plan="smoke", duration="10s", seed=3))

@@ -109,6 +109,29 @@ def test_a_pair_of_surrogates_is_a_character() -> None:
     bodies.check_json(b'"\\ud83d\\ude00"')
 
 
+@pytest.mark.parametrize(
+    ("body", "key"),
+    [
+        (b'{"plan": "smoke", "plan": "same-key"}', "'plan'"),
+        (b'[{"a": {"b": 1, "\\u0062": 1}}]', "'b'"),
+        (b'{"\x1b[31m": 1, "\x1b[31m": 2}'.replace(b"\x1b", b"\\u001b"), r"'\\x1b\[31m'"),
+    ],
+)
+def test_a_key_that_stands_twice_is_refused_by_its_name(body: bytes, key: str) -> None:
+    with pytest.raises(BadRequest, match=f"the key {key} stands twice"):
+        bodies.check_json(body)
+
+
+def test_the_same_key_in_two_objects_is_no_repetition() -> None:
+    bodies.check_json(b'[{"a": 1}, {"a": {"a": 2}}]')
+
+
+def test_a_number_of_more_digits_than_any_number_needs_is_refused_and_shown() -> None:
+    bodies.check_json(b'{"seed": ' + b"9" * 400 + b"}")
+    with pytest.raises(BadRequest, match=r"the number 9{60}… has 401 digits: at most 400"):
+        bodies.check_json(b'{"seed": ' + b"9" * 401 + b"}")
+
+
 async def test_more_requests_than_the_burst_are_told_when_to_come_again(tmp_path: Path) -> None:
     limits = Limits(requests_per_s=1, requests_burst=3)
     path, secret = tokens_in(tmp_path, ann="viewer", bob="viewer")
