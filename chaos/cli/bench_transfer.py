@@ -37,6 +37,11 @@ _COLUMNS = ("promise", "variant", "live", "broken", "sim", "broken", "")
     "--run-dir", type=click.Path(file_okay=False, path_type=Path), default=Path("runs"),
     show_default=True, help="Where run directories are made.",
 )  # fmt: skip
+@click.option(
+    "--live", "live_from", type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Run directories of an earlier comparison: its live runs are taken as they are, and only "
+    "missing ones are made.",
+)  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Write the figures as JSON to stdout.")
 @click.option("--quiet", is_flag=True, help="No progress; the table alone.")
 @click.option("--no-color", "no_colour", is_flag=True, help="No colours (NO_COLOR works too).")
@@ -66,6 +71,7 @@ def transfer(plans: tuple[str, ...], **options: Any) -> int:
             display,
             _write,
             options["run_dir"],
+            options["live_from"],
         )
     output.answer(_json(result) if options["as_json"] else transfer_text(result))
     if result.ended != "finished":

@@ -13,26 +13,29 @@ the event that it cannot produce belongs into KNOWN. A cell in which both worlds
 is equal, however often each did: the worlds promise the same verdicts, not the same rates.
 
 Runs follow one another, and of each seed the simulated one comes first. It needs nothing but the
-public ways to make a run, so what it compares is what a user gets.
+public ways to make a run, so what it compares is what a user gets. Live runs take minutes, so those
+that an earlier comparison left can be taken as they are: same plan, to the letter, and same seed.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
 import msgspec
 
-from chaos.errors import HostFailed
+from chaos import plan_file
+from chaos.errors import HostFailed, UsageError
 from chaos.explore.aggregate import PromiseTally
 from chaos.explore.simulated import soak_simulated
 from chaos.plan import Plan
 from chaos.request import Observer, SoakRequest
 from chaos.soak import SoakResult, soak
-from chaos.verdict import Outcome, PromiseVerdict, VariantVerdict, rate_is_higher_p
+from chaos.stored import PLAN_FILE, VERDICT_FILE
+from chaos.verdict import Outcome, PromiseVerdict, VariantVerdict, Verdict, rate_is_higher_p
 
 World = Literal["live", "sim"]
 WORLDS: tuple[World, World] = ("live", "sim")
@@ -187,6 +190,7 @@ def run(
     observer: Observer,
     report: Report,
     runs_dir: Path = Path("runs"),
+    live_from: Path | None = None,
 ) -> TransferResult:
     """Run every plan with the seeds 1, 2, 3, … in both worlds, and compare.
 
@@ -197,12 +201,19 @@ def run(
         observer: told how each run goes.
         report: given each run's result, to write its report files.
         runs_dir: where run directories are made.
+        live_from: run directories of an earlier comparison; live runs are taken from there, and
+            made only where there is none of the same plan and seed.
 
     Raises:
-        UsageError: a world cannot do one of a plan's faults, or a variant cannot be run.
+        UsageError: a world cannot do one of a plan's faults, or a variant cannot be run; two plans
+            have one name; nothing lies in `live_from`.
         WorldError: a world failed.
     """
-    comparing = _Comparing(plans, observer, report, runs_dir)
+    names = [plan.plan for plan in plans]
+    if len(set(names)) < len(names):
+        raise UsageError(f"two plans have one name: {', '.join(names)}; a plan's seeds are its own")
+    stored = stored_live(live_from) if live_from else {}
+    comparing = _Comparing(plans, observer, report, runs_dir, stored)
     for number in range(max(seeds, sim_seeds)):
         for plan in plans:
             if number < sim_seeds:
@@ -216,10 +227,16 @@ class _Comparing:
     """The comparison while it goes on."""
 
     def __init__(
-        self, plans: Sequence[Plan], observer: Observer, report: Report, runs_dir: Path
+        self,
+        plans: Sequence[Plan],
+        observer: Observer,
+        report: Report,
+        runs_dir: Path,
+        stored: Mapping[str, Verdict],
     ) -> None:
         self._plans, self._observer = plans, observer
         self._report, self._runs_dir = report, runs_dir
+        self._stored = stored
         self._pools: dict[tuple[str, World], dict[str, Pool]] = {
             (plan.plan, world): {} for plan in plans for world in WORLDS
         }
@@ -231,8 +248,13 @@ class _Comparing:
         """One run in one world, into its pools; nothing once it was interrupted."""
         if self._ended != "finished":
             return
-        self._observer.note(f"{plan.plan}, {world}, seed {seed} of {of}")
         plan = plan.model_copy(update={"seed": seed})
+        stored = self._stored.get(plan_file.dump(plan)) if world == "live" else None
+        taken = f", as it lies in {stored.run}" if stored else ""
+        self._observer.note(f"{plan.plan}, {world}, seed {seed} of {of}{taken}")
+        if stored:
+            self._take(plan, world, seed, stored)
+            return
         request = SoakRequest(plan=plan, runs_dir=self._runs_dir, world=world)
         try:
             result = _made(request, self._observer)
@@ -247,11 +269,11 @@ class _Comparing:
         if result.verdict.ended == "interrupted":
             self._ended = "interrupted"
             return
-        self._take(plan, world, seed, result)
+        self._take(plan, world, seed, result.verdict)
 
-    def _take(self, plan: Plan, world: World, seed: int, result: SoakResult) -> None:
+    def _take(self, plan: Plan, world: World, seed: int, whole: Verdict) -> None:
         pools = self._pools[plan.plan, world]
-        for verdict in result.verdict.variants:
+        for verdict in whole.variants:
             pools.setdefault(verdict.variant, Pool(plan)).add(verdict, seed)
             self._cut_short += (
                 f"{plan.plan}, {world}, seed {seed}, {verdict.variant}: {reason}"
@@ -290,6 +312,24 @@ class _Comparing:
             sim_seeds=sim,
             servers=tuple(self._servers[plan.plan]),
         )
+
+
+def stored_live(runs_dir: Path) -> dict[str, Verdict]:
+    """The live runs of a folder that went to their end, by the text of their plan.
+
+    Raises:
+        UsageError: there is none.
+    """
+    found: dict[str, Verdict] = {}
+    for path in sorted(runs_dir.glob(f"*/{VERDICT_FILE}")):
+        if path.parent.is_symlink():
+            continue
+        verdict = msgspec.json.decode(path.read_bytes(), type=Verdict)
+        if verdict.world == "live" and verdict.ended == "finished":
+            found[(path.parent / PLAN_FILE).read_text("utf-8")] = verdict
+    if not found:
+        raise UsageError(f"{runs_dir}: no live run that went to its end lies there")
+    return found
 
 
 def _made(request: SoakRequest, observer: Observer) -> SoakResult:
