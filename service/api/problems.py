@@ -83,10 +83,11 @@ def install(app: FastAPI) -> None:
 def answers(*kinds: type[ServiceError]) -> Responses:
     """What a route's description says of its problems: these kinds, and those of every route."""
     every: list[type[ServiceError]] = [
-        errors.BadRequest, errors.Unauthenticated, errors.Forbidden, errors.TooMany, *kinds,
+        errors.BadRequest, errors.Unauthenticated, errors.Forbidden, errors.TooMany,
+        errors.Unavailable, *kinds,
     ]  # fmt: skip
     found: Responses = {}
-    for kind in sorted(every, key=lambda one: (one.status, one.kind)):
+    for kind in sorted(dict.fromkeys(every), key=lambda one: (one.status, one.kind)):
         title = found.get(kind.status, {}).get("description", "")
         found[kind.status] = {
             "description": f"{title}; {kind.title}" if title else kind.title,

@@ -20,9 +20,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from chaos.clock import MonotonicClock
 from service.api import problems
-from service.errors import BadRequest, NotFound, ServiceError, Unauthenticated
+from service.errors import BadRequest, NotFound, ServiceError, Unauthenticated, Unavailable
 from service.security import access_log, bodies, origins
 from service.security.audit import CURRENT, RequestInfo
+from service.security.connections import FULL
 from service.security.headers import add_security_headers
 from service.security.identity import Identity
 from service.security.security import Security
@@ -33,6 +34,7 @@ from service.settings import Settings
 SESSION_PATH = "/v1/session"
 OPEN_PATHS = ("/healthz", "/readyz")
 PATH_MAX = 2_000
+COME_AGAIN_S = 5
 
 logger = logging.getLogger("service.security")
 
@@ -123,6 +125,7 @@ class Guard:
         _check_head(scope)
         if exchange.path in OPEN_PATHS and not exchange.changes:
             return receive
+        _check_room(scope)
         _check_path(exchange.path)
         host = headers.get("host", "")
         origins.check_host(host, self._settings, exchange.listening)
@@ -170,6 +173,8 @@ class Guard:
                 headers.setdefault("X-Request-Id", exchange.id)
                 add_security_headers(headers, exchange.path, exchange.status)
                 self._renew(exchange, headers)
+                if exchange.scope["state"].get(FULL):
+                    headers["Connection"] = "close"
             await send(message)
 
         return marked
@@ -205,6 +210,15 @@ def _check_head(scope: Scope) -> None:
     size = sum(len(name) + len(value) for name, value in scope["headers"])
     if size > HEAD_BYTES_MAX:
         raise BadRequest(f"the headers have {size} bytes: at most {HEAD_BYTES_MAX}")
+
+
+def _check_room(scope: Scope) -> None:
+    """Who comes when all connections are taken makes room again."""
+    if scope["state"].get(FULL):
+        raise Unavailable(
+            "as many connections are open as this service takes: close some, or come again",
+            retry_after_s=COME_AGAIN_S,
+        )
 
 
 def _check_path(path: str) -> None:
