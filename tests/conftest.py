@@ -25,7 +25,7 @@ from chaos.environments import CACHE_VARIABLE, Environment
 from chaos.errors import EnvironmentFailed
 from chaos.live.binary import find_server
 
-_SERVER_SECONDS = 10
+_SERVER_SECONDS = 30
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from chaos import variants
@@ -27,7 +28,7 @@ from chaos.plan_file import Overrides, load
 ROOT = Path(__file__).parents[2]
 VARIANT = "stock@0.26.3"
 SEEDS = (1, 2, 3)
-SECONDS = 20.0
+SECONDS = 60.0
 
 
 def subject(plan: Plan | None = None, patch: str = "stock", folder: Path | None = None) -> Subject:
@@ -81,6 +82,27 @@ def test_a_written_history_is_the_one_that_the_digest_is_of(
     assert history.digest() == done.summary.digest == one.summary.digest
     assert done.summary.events == len(history)
     assert done.summary.interleavings == one.summary.interleavings
+
+
+def test_calm_seeds_leave_nothing_to_a_tape_and_still_differ(place: Environment) -> None:
+    calm = msgspec.structs.replace(subject(), calm=True)
+    with Child(place) as child:
+        seeds = [one.summary for one in child.seeds(RunSeeds(subject=calm, seeds=SEEDS))]
+        drawn = child.one(RunOne(subject=calm, seed=1))
+        empty = child.one(RunOne(subject=subject(), seed=1, tape={}))
+        usual = child.one(RunOne(subject=subject(), seed=1))
+    assert drawn.tape == {}
+    assert seeds[0].digest == drawn.summary.digest == empty.summary.digest
+    assert usual.summary.digest != drawn.summary.digest
+    assert len({one.digest for one in seeds}) == len(SEEDS)
+
+
+def test_a_tape_of_its_own_goes_before_calm(place: Environment) -> None:
+    calm = msgspec.structs.replace(subject(), calm=True)
+    with Child(place) as child:
+        usual = child.one(RunOne(subject=subject(), seed=1))
+        again = child.one(RunOne(subject=calm, seed=1, script=usual.script, tape=usual.tape))
+    assert again.summary.digest == usual.summary.digest
 
 
 def test_a_run_by_its_script_and_tape_is_the_run_by_its_seed(place: Environment) -> None:

@@ -16,7 +16,7 @@ from chaos.environments import Environment
 from chaos.tail import EventFile
 
 MAIN = Path(__file__).parents[2] / "chaos" / "worker" / "main.py"
-SECONDS_MAX = 20
+SECONDS_MAX = 60
 QUICK = {"profile": "quick", "takes_us": 1_000}
 
 AnEvent = TypeVar("AnEvent", bound=e.Event)

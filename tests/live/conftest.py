@@ -23,7 +23,7 @@ from chaos.worker.recorder import Recorder
 from chaos.world import Enqueue
 
 VARIANT = "guarded@0.26.4"
-SECONDS = 20.0
+SECONDS = 60.0
 
 EventT = TypeVar("EventT", bound=Event)
 

@@ -25,7 +25,7 @@ from chaos.live.watchdog import Charge, process
 
 CONTROLLER = Path(__file__).parent / "controller.py"
 PYTHON = [sys.executable, "-I", "-S", "-c"]
-SECONDS = 5.0
+SECONDS = 30.0
 
 
 def alive(pids: list[int]) -> list[int]:
@@ -35,7 +35,7 @@ def alive(pids: list[int]) -> list[int]:
 
 
 def wait_until_gone(pids: list[int]) -> list[int]:
-    """Wait up to 5 s; the pids that are left then."""
+    """Wait for their end; the pids that are left after `SECONDS`."""
     deadline = time.monotonic() + SECONDS
     while alive(pids) and time.monotonic() < deadline:
         time.sleep(0.02)

@@ -90,7 +90,7 @@ def processes_of(*words: str) -> list[str]:
     return found
 
 
-def nothing_is_left(*words: str, seconds: float = 10.0) -> None:
+def nothing_is_left(*words: str, seconds: float = 30.0) -> None:
     """No process that names one of `words` is left within `seconds`."""
     deadline = time.monotonic() + seconds
     left = processes_of(*words)

@@ -38,7 +38,7 @@ def service(data_dir: Path, plans_dir: Path) -> Iterator[Service]:
     yield start
     for process in started:
         process.kill()
-        process.communicate(timeout=10)
+        process.communicate(timeout=60)
 
 
 @pytest.mark.usefixtures("built", "simulated")

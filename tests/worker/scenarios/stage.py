@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 PACKAGE = Path(__file__).resolve().parents[3] / "chaos" / "worker"
-SECONDS = 10
+SECONDS = 20
 
 Scenario = Callable[[str, str], Awaitable[Any]]
 
