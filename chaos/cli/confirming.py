@@ -9,10 +9,13 @@ from typing import Any
 import msgspec
 
 from chaos.cli import output
+from chaos.clock import MILLISECOND_US
 from chaos.explore.confirm import Confirmed, confirm
+from chaos.explore.failure import Failure
 from chaos.reports import files, words
 from chaos.reports.escape import terminal
 from chaos.request import Observer
+from chaos.sim.tape import LATENCY_US
 from chaos.soak import SoakResult
 
 EXIT_CONFIRMED, EXIT_NOT_CONFIRMED, EXIT_WORLD_FAILED, EXIT_INTERRUPTED = 0, 3, 4, 130
@@ -87,6 +90,7 @@ def _answer(done: Confirmed) -> list[str]:
         return [
             f"NOT CONFIRMED after {tries}: {terminal(what)} was not seen in the live world",
             "  which refutes nothing: a schedule of microseconds may be rare there",
+            *_late(done.failure),
             where,
         ]
     how = f"rounds: {done.rounds}, copies in each: {done.copies}"
@@ -95,6 +99,23 @@ def _answer(done: Confirmed) -> list[str]:
         f"  {terminal(done.sight.message)}",
         *(f"    {line}" for line in excerpt(done)),
         where,
+    ]
+
+
+def _late(failure: Failure) -> list[str]:
+    """What the failure needs of the network, where our own server is a step away."""
+    late_us = [
+        value
+        for name, value in failure.tape.items()
+        if name.rpartition("|")[2] in ("request", "reply") and value > LATENCY_US
+    ]
+    if not late_us:
+        return []
+    needed = "1 late message" if len(late_us) == 1 else f"{len(late_us)} late messages"
+    most = f"up to {max(late_us) / MILLISECOND_US:.1f} ms on the way"
+    return [
+        f"  it needs {needed} ({most}), and on one machine there is hardly any",
+        "  a failure that needs none: saq-chaos explore … --until-failure --calm",
     ]
 
 

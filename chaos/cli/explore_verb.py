@@ -38,6 +38,12 @@ from chaos.cli.params import Duration, OneOf
     is_flag=True,
     help="Let each seed draw the plan's own parameters too: which faults, how many workers, times.",
 )
+@click.option(
+    "--calm",
+    is_flag=True,
+    help="Leave nothing to chance but what happens when: every message takes as long as any other. "
+    "Finds less, and what `confirm` can show.",
+)
 @click.option("--seed", type=click.IntRange(min=0), help="The base seed: all seeds come from it.")
 @click.option(
     "--jobs",

@@ -69,6 +69,7 @@ def request(plan: str, options: dict[str, Any]) -> ExploreRequest:
         ),
         jobs=options["jobs"] or os.cpu_count() or 1,
         swarm=options["swarm"],
+        calm=options["calm"],
         shrink=not options["no_shrink"],
         app=options["app"],
         python=options["python"],

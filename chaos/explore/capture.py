@@ -46,6 +46,7 @@ class Capture:
         seed: the failing seed.
         promise, kind: the finding to keep. Its first sight in the run decides the line of saq.
         app: `module:settings` of a user's application, or none.
+        calm: whether the seed was run calmly (`chaos.explore.protocol.Subject`).
         reruns: how many reruns shrinking may take.
     """
 
@@ -55,6 +56,7 @@ class Capture:
     promise: str
     kind: str
     app: str | None = None
+    calm: bool = False
     reruns: int = RERUNS
 
 
@@ -71,7 +73,9 @@ def capture(
     code = str(variants.own_code_folder(wanted.variant, wanted.app) or "")
     with tempfile.TemporaryDirectory(prefix="saqchaos-shrink-") as scratch:
         history_file = Path(scratch) / "history.jsonl"
-        rerun = ChildRerun(child, wanted.variant, history_file, app=app, folder=code)
+        rerun = ChildRerun(
+            child, wanted.variant, history_file, app=app, folder=code, calm=wanted.calm
+        )
         plan = for_finding(wanted.plan, wanted.promise, wanted.variant.text)
         drawn, result = rerun.drawn(plan, wanted.seed)
         sight = _sought(wanted, result)

@@ -104,6 +104,7 @@ def _lanes(request: ExploreRequest, observer: ExploreObserver) -> tuple[Lane, ..
             patch=build.patch,
             app=app or "",
             folder=str(variants.own_code_folder(build, app) or ""),
+            calm=request.calm,
         )
         place = Place(build, environment, app, python)
         lanes.append(Lane(place, subject, VariantTally(plan, build.label)))
@@ -231,6 +232,7 @@ class _Exploring:
             promise="" if first.promise == STANDSTILL else first.promise,
             kind=first.kind,
             app=self.request.application,
+            calm=self.request.calm,
         )
         self.observer.note(f"shrinking seed {first.seed} of {first.variant}")
         try:

@@ -27,6 +27,8 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
         patch: which worker class runs.
         app: `module:settings` of a user's application, or empty.
         folder: where the user's own code is imported from, or empty.
+        calm: nothing is left to chance but the script: every message takes as long as any other,
+            and hosts take turns. A tape of the job's own goes before this.
     """
 
     plan: str
@@ -34,6 +36,7 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
     patch: str
     app: str = ""
     folder: str = ""
+    calm: bool = False
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):

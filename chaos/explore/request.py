@@ -29,6 +29,7 @@ class ExploreRequest:
         extent: how far it goes.
         jobs: how many seeds run at a time.
         swarm: let each seed draw the plan's own parameters too.
+        calm: leave nothing to chance but what happens when (`chaos.explore.protocol.Subject`).
         shrink: cut the first failure down, and write its failure file.
         app: `module:settings` of a user's own saq application, or none.
         python: the interpreter of the application, or the one to build environments with.
@@ -39,6 +40,7 @@ class ExploreRequest:
     extent: Extent
     jobs: int
     swarm: bool = False
+    calm: bool = False
     shrink: bool = True
     app: str | None = None
     python: Path | None = None
@@ -65,6 +67,7 @@ class ExploreRequest:
             words += ["--duration", format_duration(self.plan.duration_us)]
         words += ["--until-failure"] if self.extent.until_failure else []
         words += ["--swarm"] if self.swarm else []
+        words += ["--calm"] if self.calm else []
         words += ["--app", self.app] if self.app else []
         words += ["--python", str(self.python)] if self.python else []
         return shlex.join(words)

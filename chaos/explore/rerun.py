@@ -111,6 +111,7 @@ class ChildRerun:
         app: `module:settings` of a user's application, or empty.
         folder: where the user's own code is imported from, or empty.
         limits: what ends a run that would not end by itself.
+        calm: whether what is drawn is drawn calmly (`chaos.explore.protocol.Subject`).
     """
 
     def __init__(
@@ -122,12 +123,14 @@ class ChildRerun:
         app: str = "",
         folder: str = "",
         limits: Limits | None = None,
+        calm: bool = False,
     ) -> None:
         self._child = child
         self._variant = variant
         self._scratch = scratch
         self._app = app
         self._folder = folder
+        self._calm = calm
         self._limits = limits or Limits()
         self.last: RunDone | None = None
         self.history: History | None = None
@@ -152,6 +155,7 @@ class ChildRerun:
             patch=self._variant.patch,
             app=self._app,
             folder=self._folder,
+            calm=self._calm,
         )
         done = self._child.one(
             RunOne(

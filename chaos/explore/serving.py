@@ -139,13 +139,14 @@ def run_given(job: RunOne, send: Send) -> None:
 
 def _request(job: Job, plan: Plan, seed: int) -> SimRequest:
     given = job if isinstance(job, RunOne) else None
+    tape = given.tape if given else None
     return SimRequest(
         plan=plan,
         variant=job.subject.variant,
         patch=job.subject.patch,
         seed=seed,
         script=given.script if given else None,
-        tape=given.tape if given else None,
+        tape={} if tape is None and job.subject.calm else tape,
         keep_tape=given.decisions if given else False,
         limits=_limits(job.limits),
         app=job.subject.app or None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from pathlib import Path
 
@@ -17,10 +18,11 @@ from chaos.explore.rerun import Sight
 from chaos.history import History
 from chaos.plan_file import dump, loads
 from chaos.request import VariantStatus
-from chaos.script import FixedScript, Injection
+from chaos.script import FixedScript, Injection, TimedEnqueue
 from chaos.soak import SoakResult
 from chaos.timeline import Timeline
 from chaos.verdict import GateVerdict, Outcome, Verdict
+from chaos.world import Enqueue
 from tests.explore.samples import FAILURE
 from tests.explore.toys import enqueue, plan
 
@@ -173,6 +175,20 @@ def test_not_confirmed_is_unknown_not_refuted(capsys: pytest.CaptureFixture[str]
     assert "refutes nothing" in said
 
 
+def test_a_failure_that_needs_late_messages_says_so_and_how_to_find_one_that_does_not(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    tape = {"worker-1.1/c2|17|reply": 4_810, "worker-1.1/c2|3|request": 1_382,
+            "worker-1.1/c4|1|request": 80, "next|worker-1.1|40": 2}  # fmt: skip
+    done = dataclasses.replace(confirmed(), failure=failing(tape=tape))
+    confirming.report(done, {"as_json": False})
+    said = capsys.readouterr().out
+    assert "it needs 2 late messages (up to 4.8 ms on the way)" in said
+    assert "--until-failure --calm" in said
+    confirming.report(dataclasses.replace(done, failure=failing(tape={})), {"as_json": False})
+    assert "late message" not in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("ended", "failed", "code"),
     [("finished", False, 3), ("interrupted", False, 130), ("failed", True, 4)],
@@ -210,6 +226,32 @@ def test_the_key_error_of_the_simulator_happens_in_the_live_world(
     assert verdict["world"] == "live"
     assert verdict["repeat"] == f"saq-chaos confirm {own_copy}"
     assert (folder / "report.html").is_file()
+
+
+def test_a_scheduled_job_that_fails_once_collides_with_itself_live(
+    tmp_path: Path, cache: None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What `explore rolling-deploy --until-failure --calm` shrinks to: one enqueue."""
+    raising = {"profile": "raising", "takes_us": 100_000, "error": "ValueError"}
+    quick = {"profile": "quick", "takes_us": 2_000_000}
+    command = Enqueue(
+        function="saq_chaos_body", key="key-38", kwargs={"bodies": [raising, quick]},
+        options={"timeout": 10, "retries": 5, "ttl": 60}, scheduled_in_us=2_000_000,
+    )  # fmt: skip
+    one_worker = {"count": 1, "concurrency": 2}
+    alone = plan(variants=["stock@0.26.3"], faults=[], workers=one_worker, drain="30s")
+    finding = msgspec.structs.replace(FAILURE.finding, at_us=6_000_000, job="key-38")
+    failure = failing(
+        plan=as_data(alone), finding=finding, script=FixedScript((TimedEnqueue(0, command),)),
+        tape={},
+    )  # fmt: skip
+    path = tmp_path / "failure.json"
+    path.write_bytes(msgspec.json.encode(failure))
+    arguments = ["confirm", str(path), "--run-dir", str(tmp_path / "runs"), "--tries", "3"]
+    assert run([*arguments, "--quiet"]) == 0
+    said = capsys.readouterr().out
+    assert said.startswith("CONFIRMED in the live world, in try")
+    assert "slot-overwritten" in said
 
 
 def test_a_repaired_build_is_not_confirmed(
