@@ -94,6 +94,7 @@ class Network:
         self.next_number: Callable[[], int] = itertools.count(1).__next__  # of connection objects
         self._links: dict[str, Link] = {}
         self._opened: dict[str, int] = {}
+        self._hung_up_us: dict[str, int] = {}  # when the last close of a host arrives
         self._dirty: list[Link] = []
         self._wake_us: int | None = None
         self._paused: list[tuple[Callable[..., None], tuple[Any, ...]]] | None = None
@@ -195,9 +196,16 @@ class Network:
         self._send(link, name, names, self._arrive_commands, (link, commands))
 
     def hang_up(self, link: Link) -> None:
-        """Tell the server that the client has closed the connection."""
+        """Tell the server that the client has closed the connection.
+
+        What the host sends afterwards on other connections goes the same way, behind it. If it
+        could overtake the close, the server would hand what a stopping worker puts back to a
+        blocked command that this very worker gave up before, several times in each deploy. On a
+        real network one host's packets keep their order but for losses, so that hardly happens.
+        """
         if not self._over:
             self._send(link, self._next_request(link), (_CLOSE,), self._arrive_close, (link,))
+            self._hung_up_us[link.host] = link.sent_us
 
     def _next_request(self, link: Link) -> Name:
         link.sent += 1
@@ -220,7 +228,7 @@ class Network:
                 link.held_requests.append((name, names, arrive, args))
                 return
             at_us += _delay_us(fates)
-        link.sent_us = max(link.sent_us, at_us)
+        link.sent_us = max(link.sent_us, at_us, self._hung_up_us.get(link.host, 0))
         self._kernel.call_at(link.sent_us, None, arrive, *args, fates)
 
     # --- at the server ----------------------------------------------------------------------------

@@ -49,6 +49,10 @@ def test_the_server_hears_of_a_cut_after_a_hop_of_its_own(seen: Any) -> None:
     assert seen["server_hears_first"] == [1, [], RESET]
 
 
+def test_nothing_overtakes_a_close_of_the_same_host(seen: Any) -> None:
+    assert seen["closed_before"] == [1, 5_000 + 300, []]
+
+
 def test_a_crashed_host_sends_what_it_had_written_and_blocks_nobody(seen: Any) -> None:
     assert seen["crashed_host"] == ["sent", 1, 1, 1]
 

@@ -163,6 +163,18 @@ async def server_hears_later(wires: Wires) -> Any:
     return [pushed, await ask(other, b"LRANGE", b"to", b"0", b"-1"), await read(link)]
 
 
+async def closed_before(wires: Wires) -> Any:
+    """What a host sends after closing a connection comes behind the close: the dead get nothing."""
+    link, own = await wires.link(), await wires.link()
+    link.send([(b"BLMOVE", b"from", b"to", b"LEFT", b"RIGHT", b"0")])
+    await asyncio.sleep(0.01)
+    began_us = wires.now()
+    link.close()
+    pushed = await ask(own, b"RPUSH", b"from", b"job")
+    took_us = wires.now() - began_us
+    return [pushed, took_us, await ask(own, b"LRANGE", b"to", b"0", b"-1")]
+
+
 async def crashed_host(wires: Wires) -> Any:
     """Its kernel closes its connections: what it sent still runs, and it blocks nobody."""
     link, other = await wires.link(TWO), await wires.link()
@@ -319,6 +331,7 @@ def main() -> None:
         "server_hears_first": Wires(slow({"worker-2.1/c1|2|request": 5_000})).run(
             server_hears_later
         ),
+        "closed_before": Wires(slow({f"{first}|3|request": 5_000})).run(closed_before),
         "crashed_host": Wires().run(crashed_host),
         "paused_server": Wires().run(paused_server),
         "stopped_server": Wires().run(stopped_server),
