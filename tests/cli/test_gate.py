@@ -7,6 +7,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from xml.etree import ElementTree
@@ -14,6 +15,7 @@ from xml.etree import ElementTree
 import httpx
 import pytest
 
+from chaos.cli.gating import Service
 from chaos.cli.main import run
 from tests.cli.gate_stage import cutting, free_port, scripted
 from tests.service.conftest import Server, start_process
@@ -220,10 +222,20 @@ def test_a_package_that_is_missing_is_said_before_a_run_is_started(
 def test_nobody_who_listens_is_exit_code_4(capsys: pytest.CaptureFixture[str]) -> None:
     url = f"http://127.0.0.1:{free_port()}"
     assert gate(url, *SHORT, "--timeout", "300ms") == 4
-    waiting, answer = capsys.readouterr().err.splitlines()
+    *_, answer = capsys.readouterr().err.splitlines()
     refused = "ConnectError: [Errno 111] Connection refused"
-    assert waiting == f"{url}: {refused}; asked again for 0 s (--timeout)"
     assert answer == f"saq-chaos: {url} did not answer in time: {refused}"
+
+
+def test_what_it_waits_for_is_said_once(capsys: pytest.CaptureFixture[str]) -> None:
+    service = Service("http://ci:1", "", deadline=time.monotonic() + 1e6)
+    for problem in ("no answer", "no answer", "it is busy"):
+        service._wait(0, problem)
+    said = re.sub(r"for \d+ s", "for N s", capsys.readouterr().err)
+    assert said.splitlines() == [
+        "http://ci:1: no answer; asked again for N s (--timeout)",
+        "http://ci:1: it is busy; asked again for N s (--timeout)",
+    ]
 
 
 def test_tokens_and_roles_and_the_lock(
