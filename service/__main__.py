@@ -20,6 +20,7 @@ import socket
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import partial
 
 import uvicorn
 from fastapi import FastAPI
@@ -37,6 +38,7 @@ USAGE, FAILED = 2, 4
 GRACE_S = 15
 BACKLOG = 2_048
 PORT_FILE = "port"
+EXPECTED = (ServiceError, SaqChaosError, OSError)
 
 
 class CannotListen(SaqChaosError):
@@ -120,9 +122,16 @@ def _serve(settings: Settings, listening: socket.socket) -> int:
     # uvicorn raises the signal that ended it once more, on whatever handled it before: on this.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: None)
+    logging.getLogger("uvicorn.error").addFilter(partial(_is_news, app))
     with suppress(SystemExit):  # uvicorn's way to say that the app did not start: `_ended` tells
         asyncio.run(server.serve(sockets=[listening]))
     return _ended(app, server)
+
+
+def _is_news(app: FastAPI, record: logging.LogRecord) -> bool:
+    """Not the traceback of a start that failed for a reason that `_ended` says in a line."""
+    error = app.state.start_error
+    return not (isinstance(error, EXPECTED) and "Traceback" in str(record.msg))
 
 
 def _server(app: FastAPI, settings: Settings) -> uvicorn.Server:
@@ -135,7 +144,7 @@ def _ended(app: FastAPI, server: uvicorn.Server) -> int:
     if server.started:
         return 0
     error: BaseException | None = app.state.start_error
-    if isinstance(error, ServiceError | SaqChaosError | OSError):
+    if isinstance(error, EXPECTED):
         _say(f"the service could not start: {error}")
     return FAILED
 

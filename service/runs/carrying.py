@@ -27,6 +27,7 @@ from service.errors import Conflict
 from service.models import EventData, GateSummary, Run, VariantSummary
 from service.runs import messages, summary
 from service.runs.journal import Journal, size_of
+from service.runs.paths import without_paths
 from service.runs.process import RunnerProcess
 
 STOP_SECONDS = 120.0
@@ -156,6 +157,9 @@ class Carrying:
         except ValidationError as error:
             _LOG.error("run %s said what is no event: %s", self.run.id, error)
             return
+        texts = {"text": said.text, "error": said.error}
+        plain = {name: without_paths(text) for name, text in texts.items() if text}
+        said = said.model_copy(update=plain) if kind in ("note", "fault") else said
         if kind == "phase" and said.phase != self.run.phase:
             self._now(phase=said.phase)
         if kind in ("phase", "tick", "fault", "finding", "note"):
@@ -233,7 +237,7 @@ class Carrying:
                 ended.exit_code, stopped=bool(self._stopping) and self._why == "asked"
             ),
             exit_code=ended.exit_code,
-            error=ended.error or None,
+            error=without_paths(ended.error) or None,
             verdict=verdict or None,
             gate_answer=GateSummary.model_validate(ended.gate) if ended.gate else None,
         )
@@ -245,7 +249,7 @@ class Carrying:
         if self._killed:
             text = f"its process was killed: {self._killed}"
         tail = _tail_of(self.log)
-        return f"{text}; its last words: {tail}" if tail else text
+        return f"{text}; its last words: {without_paths(tail)}" if tail else text
 
     def _now(self, **changes: Any) -> None:
         self.run = self.run.model_copy(update=changes)

@@ -2,7 +2,7 @@
 
     open_store  ──damaged?──► set aside, a new one, rows made from the run directories
     recover     running ──► ended, interrupted, and said so; its partial history is judged later
-                `.deleting-…` ──► deleted;  a folder that no row knows ──► a line in the log
+                `.deleting-…` ──► deleted, with its row;  a folder without a row ──► said in the log
 
 A run whose runner had written its verdict before the service could note it keeps that verdict.
 A broken run directory never stops the service: what cannot be read is said in the run's `error`.
@@ -23,12 +23,13 @@ from chaos.reports import verdict_json
 from chaos.verdict import Verdict
 from service.errors import Unavailable
 from service.models import EventData, Run
-from service.runs import summary
+from service.runs import retention, summary
 from service.runs.journal import Journal, size_of
 from service.runs.judging import Judging
+from service.runs.retention import DELETING
 from service.runs.store import INDEX, Store
 
-DELETING = ".deleting-"
+ROOM_BYTES = 1 << 20  # SQLite's shared memory and its log need less
 CUT_OFF = "the service ended while this run went on; what it had started was ended with it"
 ADOPTED = "the index of runs was damaged; this run was found again by its directory"
 _LOG = logging.getLogger("service.runs")
@@ -40,7 +41,7 @@ def open_store(data_dir: Path, runs_dir: Path) -> Store:
         return Store(data_dir)
     except sqlite3.DatabaseError as error:
         if isinstance(error, sqlite3.OperationalError):  # full, locked, no permission: not damage
-            raise Unavailable(f"the index cannot be opened: {error}") from error
+            raise Unavailable(f"the index cannot be opened: {error}{way_out(data_dir)}") from error
         aside = _set_aside(data_dir)
         _LOG.error(
             "the index of runs is damaged (%s): it was set aside as %s, and a new one is made "
@@ -51,6 +52,13 @@ def open_store(data_dir: Path, runs_dir: Path) -> Store:
     for entry in reversed(stored.runs(runs_dir)):
         adopt(store, entry.path, entry.changed_s)
     return store
+
+
+def way_out(folder: Path) -> str:
+    """What to do about a database that cannot be opened, where the disk tells."""
+    if shutil.disk_usage(folder).free < ROOM_BYTES:
+        return "; the disk of the data directory is full: make room, and start the service again"
+    return "; another process may hold it, or its permissions are wrong"
 
 
 def _set_aside(data_dir: Path) -> Path:
@@ -128,9 +136,17 @@ def recover(store: Store, journal: Journal, judging: Judging, runs_dir: Path) ->
     known = dict.fromkeys(store.ids())
     for folder in sorted(runs_dir.iterdir()):
         if folder.name.startswith(DELETING):
-            shutil.rmtree(folder, ignore_errors=True)
+            _delete(store, folder)
         elif folder.is_dir() and not folder.is_symlink() and folder.name not in known:
             _LOG.warning("%s is no run of this service: it is left alone", folder.name)
+
+
+def _delete(store: Store, folder: Path) -> None:
+    """Go on with a deletion that the end of the service, or a full disk, has cut off."""
+    try:
+        retention.finish(store, folder, folder.name.removeprefix(DELETING))
+    except Unavailable as error:
+        _LOG.error("%s is deleted at a later start: %s", folder.name, error)
 
 
 def _end(run: Run, journal: Journal, judging: Judging, folder: Path) -> None:

@@ -1,20 +1,24 @@
-"""Which ended runs are kept, and how one is deleted: files first out of sight, then the row.
+"""Which ended runs are kept, and how one is deleted: out of sight, its files, then its row.
 
-A directory that is being deleted is renamed first, so that a crash in between leaves something that
-the next start knows to be rubbish, and never half a run that looks whole.
+    runs/R ──renamed──► runs/.deleting-R ──emptied──► the row goes ──► the empty folder goes
+
+The renaming decides: whatever ends the service after it, the next start goes on from there. Files
+go before the row, so that on a full disk a deletion makes the room that the index needs for it. A
+folder that could only be renamed never looks like half a run.
 """
 
 from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
-from service.runs.recovery import DELETING
 from service.runs.store import Ended, Store
 from service.settings import Retention
 
 DAY_S = 86_400
+DELETING = ".deleting-"
 
 
 def surplus(runs: list[Ended], keep: Retention, now_s: float) -> Iterator[str]:
@@ -34,11 +38,23 @@ def remove(store: Store, runs_dir: Path, logs: Path, run: str) -> None:
 
     Raises:
         OSError: its directory cannot be moved; nothing was deleted.
-        Unavailable: the index cannot be written.
+        Unavailable: the index cannot be written; the files are gone, and asking again is the way.
     """
     folder, doomed = runs_dir / run, runs_dir / f"{DELETING}{run}"
     if folder.is_dir() and not folder.is_symlink():
         folder.rename(doomed)
+    (logs / f"{run}.log").unlink(missing_ok=True)
+    finish(store, doomed, run)
+
+
+def finish(store: Store, doomed: Path, run: str) -> None:
+    """The rest of a deletion that was decided. Raises Unavailable as `remove` does."""
+    if doomed.is_dir():
+        for entry in sorted(doomed.iterdir()):
+            if entry.is_dir() and not entry.is_symlink():
+                shutil.rmtree(entry, ignore_errors=True)
+            else:
+                with suppress(OSError):
+                    entry.unlink()
     store.remove(run)
     shutil.rmtree(doomed, ignore_errors=True)
-    (logs / f"{run}.log").unlink(missing_ok=True)

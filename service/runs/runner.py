@@ -200,6 +200,7 @@ def carry_out(start: messages.Start, steering: Steering, teller: Teller) -> mess
         allow_external=start.redis_url is not None,
         world="sim" if start.world == "sim" else "live",
         run=start.run,
+        repeat=repeat_of(start),
         steering=steering,
     )
     reporter = Reporter(plan, teller)
@@ -207,6 +208,19 @@ def carry_out(start: messages.Start, steering: Steering, teller: Teller) -> mess
     reporter.finish(result)
     files.write(result.folder, result.verdict, result.history)
     return ended(result)
+
+
+def repeat_of(start: messages.Start) -> str:
+    """The command that makes a run again elsewhere, with the plan that the service hands out.
+
+    It names no path, no interpreter and no Redis of this server.
+    """
+    words = ["saq-chaos", "soak", stored.PLAN_FILE]
+    if start.world != "live":
+        words += ["--world", start.world]
+    if start.redis_url is not None:
+        words += ["--redis-url", '"$SAQCHAOS_REDIS_URL"', "--allow-external"]
+    return " ".join(words)
 
 
 def judge_again(folder: Path) -> messages.Ended:
@@ -227,7 +241,7 @@ def judge_again(folder: Path) -> messages.Ended:
         variants=judged.variants,
         gate=gate.decide(plan, judged.variants),
         ended="interrupted",
-        repeat=f"saq-chaos check {folder}",
+        repeat=f"saq-chaos check {stored.HISTORY_FILE} --plan {stored.PLAN_FILE}",
         events=len(found.history),
     )
     if found.rebuilt:

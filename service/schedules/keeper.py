@@ -18,11 +18,11 @@ import asyncio
 import logging
 from collections.abc import Callable
 from contextlib import suppress
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from service import errors
 from service.background import Background
-from service.errors import Conflict, Invalid, ServiceError
+from service.errors import Conflict, Invalid, ServiceError, Unavailable
 from service.models import Run, Schedule, ScheduleRequest
 from service.ports import Caller, RunFilter, Runs, Trigger
 from service.schedules.cron import next_after
@@ -31,6 +31,8 @@ from service.settings import Settings
 
 KIND = "schedule"
 SLEEP_MAX_S = 30.0
+AGAIN_S = 5.0
+BACK = timedelta(days=1)
 PAGE = 200
 PAGES_MAX = 50
 _LOG = logging.getLogger("service.schedules")
@@ -143,6 +145,7 @@ class Keeper:
     async def tick(self) -> list[str]:
         """Start what is due now. Returns the runs that were made."""
         now = self._now()
+        self._follow_clock(now)
         due = [one for one in self._store.all() if one.next_at is not None and one.next_at <= now]
         made: list[str] = []
         for schedule in due:
@@ -155,6 +158,20 @@ class Keeper:
                 made.append(after.last_run)
             await self._prune(schedule.request)
         return made
+
+    def _follow_clock(self, now: datetime) -> None:
+        """A clock that was days ahead and was set right must not keep a schedule waiting for it.
+
+        After a smaller step back the times that were served already are not served again.
+        """
+        for one in self._store.all():
+            if one.next_at is None or one.last_at is None or one.last_at - now < BACK:
+                continue
+            planned = self._next(one.request, now)
+            if planned is not None and planned < one.next_at:
+                _LOG.warning("schedule %s: the clock went back, so it is planned anew",
+                             one.request.name)  # fmt: skip
+                self._store.put(moved(one, next_at=planned))
 
     async def _start(self, schedule: Schedule, now: datetime) -> Schedule:
         """Make one run of a schedule, as its policy says; what became of it is in the answer."""
@@ -196,17 +213,27 @@ class Keeper:
         return found
 
     async def _go_on(self) -> None:
+        trouble = ""
         while not self._closing:
             try:
                 await self.tick()
+                trouble, left_s = "", self._left_s()
+            except Unavailable as error:  # a full disk stays full for a while: it is said once
+                if not trouble:
+                    _LOG.error("schedules wait: %s", error)
+                trouble, left_s = error.detail, AGAIN_S
             except Exception:  # noqa: BLE001 - it must go on, and the log tells
                 _LOG.exception("schedules could not be looked after; trying again")
-            await self._rest()
+                left_s = AGAIN_S
+            await self._rest(left_s)
 
-    async def _rest(self) -> None:
-        """Until the next time that one is due, or a schedule changes."""
+    def _left_s(self) -> float:
+        """Seconds until the next time that one is due."""
         times = [one.next_at for one in self._store.all() if one.next_at is not None]
-        left_s = (min(times) - self._now()).total_seconds() if times else SLEEP_MAX_S
+        return (min(times) - self._now()).total_seconds() if times else SLEEP_MAX_S
+
+    async def _rest(self, left_s: float) -> None:
+        """So long, or until a schedule changes."""
         with suppress(TimeoutError):
             async with asyncio.timeout(max(0.05, min(left_s, SLEEP_MAX_S))):
                 await self._changed.wait()

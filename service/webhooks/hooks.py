@@ -16,7 +16,7 @@ import httpx
 
 from service.api.shapes import Delivery
 from service.background import Background
-from service.errors import NotFound
+from service.errors import NotFound, Unavailable
 from service.models import Run, State
 from service.ports import RunFilter, Runs
 from service.settings import Settings
@@ -56,6 +56,8 @@ class Webhooks:
         self._sender = Sender(self._store, settings.webhooks, now, client)
         self._work = Background()
         self._closing = False
+        self._unnoted: dict[str, tuple[str, ...]] = {}
+        self._trouble = ""
 
     def start(self) -> None:
         """Begin; whoever was killed between a run's start and `watch` is made up for."""
@@ -72,15 +74,32 @@ class Webhooks:
         self._store.close()
 
     def watch(self, run: str, webhooks: Sequence[str]) -> None:
-        """Tell these when the run ends."""
-        self._store.watch(run, webhooks)
+        """Tell these when the run ends. What cannot be noted now is noted later.
+
+        The run is there already: to refuse its request now would have it made twice. Its request
+        names the webhooks too, so that they are not forgotten with this process either.
+        """
+        if not webhooks:
+            return
+        try:
+            self._store.watch(run, webhooks)
+        except Unavailable as error:
+            _LOG.error("the webhooks of run %s are noted later: %s", run, error)
+            self._unnoted[run] = tuple(webhooks)
 
     def deliveries(self, run: str | None, limit: int) -> list[Delivery]:
         """The newest first."""
         return self._store.find(run, limit)
 
     async def look(self) -> int:
-        """Find runs that have ended, send what is due. Returns how many attempts were made."""
+        """Find runs that have ended, send what is due. Returns how many attempts were made.
+
+        Raises:
+            Unavailable: the database cannot be used now.
+        """
+        for run, names in list(self._unnoted.items()):
+            self._store.watch(run, names)
+            del self._unnoted[run]
         for run in self._store.watched():
             try:
                 found = self._runs.get(run)
@@ -95,9 +114,18 @@ class Webhooks:
         while not self._closing:
             try:
                 await self.look()
+                self._trouble = ""
+            except Unavailable as error:
+                self._failed(error)
             except Exception:  # noqa: BLE001 - it must go on, and the log tells
                 _LOG.exception("webhooks could not be looked after; trying again")
             await asyncio.sleep(LOOK_S)
+
+    def _failed(self, error: Unavailable) -> None:
+        """Say it once: a full disk stays full for a while."""
+        if not self._trouble:
+            _LOG.error("webhooks are told later: %s", error)
+        self._trouble = error.detail
 
 
 def body_of(run: Run) -> bytes:

@@ -12,10 +12,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
+from functools import partial
+from typing import Literal
 
 import httpx
 
 from service.api.shapes import Delivery
+from service.errors import Unavailable
 from service.settings import AllowedWebhook
 from service.webhooks import signing
 from service.webhooks.store import DeliveryStore
@@ -25,6 +28,7 @@ AT_ONCE = 4
 BACKOFF_S = (5, 30, 120, 600, 1_800, 7_200)
 ERROR_MAX = 300
 Now = Callable[[], datetime]
+Ended = Literal["pending", "delivered", "failed"]
 
 
 class Sender:
@@ -46,6 +50,7 @@ class Sender:
     ) -> None:
         self._store = store
         self._webhooks = webhooks
+        self._unstored: dict[str, Callable[[], None]] = {}
         self._now = now
         self._client = client or httpx.AsyncClient(
             follow_redirects=False, timeout=TIMEOUT_S, trust_env=False
@@ -55,7 +60,17 @@ class Sender:
         await self._client.aclose()
 
     async def send_due(self) -> int:
-        """Send what is due now, a few at once. Returns how many attempts were made."""
+        """Send what is due now, a few at once. Returns how many attempts were made.
+
+        Nothing is sent while the end of an earlier attempt cannot be stored: it would be sent again
+        and again.
+
+        Raises:
+            Unavailable: the database cannot be used now.
+        """
+        for delivery, end in list(self._unstored.items()):
+            end()
+            del self._unstored[delivery]
         due = self._store.due(self._now(), AT_ONCE)
         await asyncio.gather(*(self._attempt(delivery, body) for delivery, body in due))
         return len(due)
@@ -94,14 +109,18 @@ class Sender:
 
     def _over(self, delivery: Delivery, status: int | None, error: str | None, last: bool) -> None:
         now = self._now()
+        again = None
         if error is None:
-            self._store.tried(
-                delivery.id, "delivered", now, status=status, error=None, next_at=None
-            )
+            state: Ended = "delivered"
         elif last:
-            self._store.tried(delivery.id, "failed", now, status=status, error=error, next_at=None)
+            state = "failed"
         else:
-            again = now + timedelta(seconds=BACKOFF_S[delivery.attempts])
-            self._store.tried(
-                delivery.id, "pending", now, status=status, error=error, next_at=again
-            )
+            state, again = "pending", now + timedelta(seconds=BACKOFF_S[delivery.attempts])
+        store = partial(
+            self._store.tried, delivery.id, state, now, status=status, error=error, next_at=again
+        )
+        try:
+            store()
+        except Unavailable:
+            self._unstored[delivery.id] = store
+            raise

@@ -130,7 +130,7 @@ def test_problems_of_one_status_are_described_together() -> None:
     from service.errors import Invalid, NotAllowed
 
     described = problems.answers(Invalid, NotAllowed)
-    assert list(described) == [400, 401, 403, 422, 429]
+    assert list(described) == [400, 401, 403, 422, 429, 503]
     assert described[422]["description"] == (
         "The request is wrong; The server's operator has not allowed this"
     )

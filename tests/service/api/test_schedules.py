@@ -144,6 +144,60 @@ async def test_of_many_missed_times_one_is_caught_up_after_a_restart(
     await after.close()
 
 
+async def test_a_clock_that_was_days_ahead_and_is_set_right_keeps_no_schedule_waiting(
+    keeper: Keeper, clock: Clock
+) -> None:
+    keeper.create(request(concurrency="allow"), ANN)
+    clock.to(days=400)
+    assert len(await keeper.tick()) == 1
+    clock.to(days=-400)
+    assert await keeper.tick() == []
+    assert keeper.get("nightly").next_at == MONDAY.replace(hour=13, minute=0, second=0)
+    clock.to(hours=1)
+    assert len(await keeper.tick()) == 1
+    assert await keeper.tick() == []
+
+
+async def test_a_time_that_comes_twice_is_served_once(keeper: Keeper, clock: Clock) -> None:
+    keeper.create(request(concurrency="allow"), ANN)
+    clock.to(hours=1)
+    assert len(await keeper.tick()) == 1
+    clock.to(hours=-2)
+    made = []
+    for _ in range(9):
+        clock.to(minutes=15)
+        made += await keeper.tick()
+    assert made == []
+    assert keeper.get("nightly").next_at == MONDAY.replace(hour=14, minute=0, second=0)
+
+
+async def test_the_keeper_outlives_a_database_that_cannot_be_used_and_says_so_once(
+    keeper: Keeper, clock: Clock, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("service.schedules.keeper.AGAIN_S", 0.06)
+    keeper.create(request(), ANN)
+    clock.to(hours=1)
+    database = keeper._store._db._connection
+    database.execute("PRAGMA query_only=1")
+    tick, tried = keeper.tick, asyncio.Semaphore(0)
+
+    async def counted() -> list[str]:
+        tried.release()
+        return await tick()
+
+    monkeypatch.setattr(keeper, "tick", counted)
+    keeper.start()
+    for _ in range(4):
+        await tried.acquire()
+    said = [one.message for one in caplog.records if one.name == "service.schedules"]
+    assert len(said) == 1
+    assert said[0].startswith("schedules wait: requests.sqlite3 in the data directory cannot be")
+    database.execute("PRAGMA query_only=0")
+    async with asyncio.timeout(20):
+        while keeper.get("nightly").last_run is None:
+            await asyncio.sleep(0.02)
+
+
 async def test_only_so_many_ended_runs_are_kept(
     keeper: Keeper, runs: RunManager, clock: Clock
 ) -> None:

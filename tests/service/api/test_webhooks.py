@@ -11,7 +11,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from service.errors import NotFound
+from service.errors import NotFound, Unavailable
 from service.models import Run, RunRequest
 from service.ports import Trigger
 from service.runs.manager import RunManager
@@ -158,6 +158,55 @@ async def test_a_webhook_that_the_settings_no_longer_have_has_failed(
     assert store.find(None, 1)[0].error == "the settings have no webhook 'gone' any more"
 
 
+async def test_what_was_sent_and_cannot_be_noted_is_not_sent_again_and_again(
+    sender: Sender, store: DeliveryStore, receiver: Receiver, clock: Clock
+) -> None:
+    store.watch("run-1", ["ci"])
+    store.ended("run-1", b"{}", clock.now)
+    store._db.rows("PRAGMA query_only=1")
+    for _ in range(3):
+        with pytest.raises(Unavailable, match="cannot be used"):
+            await sender.send_due()
+    assert len(receiver.requests) == 1
+    store._db.rows("PRAGMA query_only=0")
+    assert await sender.send_due() == 0
+    (delivery,) = store.find("run-1", 10)
+    assert (delivery.state, delivery.attempts, delivery.status) == ("delivered", 1, 200)
+
+
+async def test_a_run_whose_webhook_cannot_be_noted_is_made_once_and_told_later(
+    settings: Settings, receiver: Receiver
+) -> None:
+    runs = RunManager(settings)
+    await runs.start()
+    client = httpx.AsyncClient(transport=httpx.MockTransport(receiver))
+    hooks = Webhooks(settings, runs, client=client)
+    hooks._store._db.rows("PRAGMA query_only=1")
+    hooks.watch("run-1", ["ci"])
+    with pytest.raises(Unavailable):
+        await hooks.look()
+    hooks._store._db.rows("PRAGMA query_only=0")
+    assert hooks._store.watched() == []
+    hooks._runs = _Ended()  # type: ignore[assignment]
+    assert await hooks.look() == 1
+    assert len(receiver.requests) == 1
+    await hooks.close()
+    await runs.close()
+
+
+class _Ended:
+    """Knows every run, and that it has ended."""
+
+    def get(self, run: str) -> Run:
+        return _ended(run)
+
+
+def _ended(run: str) -> Run:
+    return Run(id=run, state="ended", outcome="passed", exit_code=0, plan="p", world="sim", seed=1,
+               variants=["v"], gate="strict", labels={}, trigger="api", requested_by="ann",
+               created_at=BEGAN)  # fmt: skip
+
+
 def test_an_end_is_told_once(store: DeliveryStore) -> None:
     store.watch("run-1", ["ci", "ci"])
     store.watch("run-1", ["ci"])
@@ -221,9 +270,7 @@ def test_a_signature_that_is_none_is_refused(signature: str) -> None:
 def test_the_body_is_the_run_as_the_api_shows_it() -> None:
     from service.webhooks.hooks import body_of
 
-    run = Run(id="r1", state="ended", outcome="passed", exit_code=0, plan="p", world="sim", seed=1,
-              variants=["v"], gate="strict", labels={}, trigger="api", requested_by="ann",
-              created_at=BEGAN)  # fmt: skip
+    run = _ended("r1")
     assert json.loads(body_of(run)) == {"event": "run.ended", "run": run.model_dump(mode="json")}
 
 

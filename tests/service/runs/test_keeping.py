@@ -99,6 +99,27 @@ async def test_a_broken_run_directory_breaks_neither_the_list_nor_the_run(
     assert runs.find(RunFilter(), None, 10).runs == []
 
 
+@pytest.mark.usefixtures("simulated")
+async def test_a_deletion_that_the_index_cannot_take_is_finished_by_the_next_one_or_the_next_start(
+    manager: Managing, data_dir: Path
+) -> None:
+    runs = await manager()
+    one, two, last = [await ended(runs, runs.submit(sim(), API).id) for _ in range(3)]
+    _connection(runs).execute("PRAGMA query_only=1")
+    for run in (one, two):
+        with pytest.raises(Unavailable, match="the index cannot be written"):
+            await runs.delete(run.id, ANN)
+        assert not (data_dir / "runs" / run.id).exists()
+        assert list((data_dir / "runs" / f".deleting-{run.id}").iterdir()) == []
+    _connection(runs).execute("PRAGMA query_only=0")
+    await runs.delete(one.id, ANN)
+    await runs.close()
+    again = await manager()
+    assert [run.id for run in again.find(RunFilter(), None, 10).runs] == [last.id]
+    folders = [path.name for path in (data_dir / "runs").iterdir() if not path.is_symlink()]
+    assert folders == [last.id]
+
+
 # --- a full disk ----------------------------------------------------------------------------------
 
 

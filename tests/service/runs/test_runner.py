@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import resource
 import subprocess
 import sys
@@ -13,6 +14,8 @@ import pytest
 
 from service.runs import messages
 from service.runs.messages import Answered, Ended, Said, Start
+from service.runs.paths import without_paths
+from service.runs.runner import repeat_of
 from tests.service.runs.running import LIVE, SIM, nothing_is_left
 
 Runner = Callable[..., subprocess.Popen[bytes]]
@@ -87,7 +90,15 @@ def test_it_makes_the_run_and_its_exit_code_is_that_of_the_run(
     (answer,) = [one for one in said if isinstance(one, Answered)]
     assert (answer.number, answer.variants) == (5, ())
     assert answer.error.startswith(("nothing can be injected", "sweep cannot be injected"))
-    assert (tmp_path / "the-run" / "verdict.json").is_file()
+    verdict = json.loads((tmp_path / "the-run" / "verdict.json").read_text("utf-8"))
+    assert verdict["repeat"] == "saq-chaos soak plan.yaml --world sim"
+    handed_out = ("verdict.json", "report.html", "junit.xml", "plan.yaml", "history.jsonl")
+    naming = [
+        name
+        for name in handed_out
+        if str(tmp_path) in (tmp_path / "the-run" / name).read_text("utf-8")
+    ]
+    assert naming == []
 
 
 @pytest.mark.usefixtures("built")
@@ -134,3 +145,27 @@ def test_a_plan_that_is_wrong_is_said_with_exit_code_2(runner: Runner, tmp_path:
     end = last(process)
     assert end.exit_code == 2
     assert "duration" in end.error
+
+
+def test_a_run_is_repeated_with_what_the_service_hands_out_and_nothing_of_the_server() -> None:
+    start = Start(
+        run="r", plan="", runs_dir="/srv/data/runs", world="live", app="shop.main:settings",
+        python="/srv/venv/bin/python", redis_url="redis://ann:secret@10.0.0.7/0",
+    )  # fmt: skip
+    assert repeat_of(start) == (
+        'saq-chaos soak plan.yaml --redis-url "$SAQCHAOS_REDIS_URL" --allow-external'
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "plain"),
+    [
+        ("cannot read '/srv/data/runs/r/plan.yaml': gone", "cannot read '…/plan.yaml': gone"),
+        ('File "/opt/venv/lib/python3.11/x.py", line 3', 'File "…/x.py", line 3'),
+        ("built in /root/.cache/saq-chaos/environments/", "built in …/"),
+        ("http://127.0.0.1:8080/v1/runs stays, 5/s and 1/2/3 too", None),
+        ("redis://10.0.0.7:6379/0 does not answer", None),
+    ],
+)
+def test_of_a_servers_path_its_last_part_is_told(text: str, plain: str | None) -> None:
+    assert without_paths(text) == (plain or text)
