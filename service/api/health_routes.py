@@ -15,14 +15,17 @@ from service.api.state import RunsOf
 from service.errors import Unavailable
 
 router = APIRouter(tags=["health"])
+HEAD = ["HEAD"]  # what some probes ask with; the answer is GET's without its body
 
 
+@router.api_route("/healthz", methods=HEAD, include_in_schema=False)
 @router.get("/healthz", operation_id="health", responses=answers())
 async def healthz() -> Health:
     """The process is alive."""
     return Health(status="ok", version=VERSION)
 
 
+@router.api_route("/readyz", methods=HEAD, include_in_schema=False)
 @router.get("/readyz", operation_id="ready", responses=answers(Unavailable))
 async def readyz(runs: RunsOf) -> Readiness:
     """Runs can be made now. A locked service is ready: it does what it is asked."""

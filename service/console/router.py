@@ -10,6 +10,7 @@ address that nothing has; the app shows it to browsers, and a problem document t
 from __future__ import annotations
 
 import re
+from functools import partial
 from pathlib import Path
 
 from fastapi import APIRouter, Request
@@ -36,45 +37,46 @@ _TEMPLATES = Environment(
 )
 
 router = APIRouter(include_in_schema=False)
+page = partial(router.api_route, methods=["GET", "HEAD"])  # FastAPI's `get` answers HEAD with 405
 
 
-@router.get("/")
+@page("/")
 def runs() -> HTMLResponse:
     """The list of runs."""
     return _page("runs", "Runs")
 
 
-@router.get("/runs/{run}")
+@page("/runs/{run}")
 def run(run: str) -> HTMLResponse:
     """One run: live while it goes on, its verdict afterwards."""
     return _page("run", "Run") if RUN_ID.fullmatch(run) else not_found()
 
 
-@router.get("/start")
+@page("/start")
 def start() -> HTMLResponse:
     """The form that starts a run."""
     return _page("start", "Start a run")
 
 
-@router.get("/compare")
+@page("/compare")
 def compare() -> HTMLResponse:
     """Two runs side by side."""
     return _page("compare", "Compare two runs")
 
 
-@router.get("/schedules")
+@page("/schedules")
 def schedules() -> HTMLResponse:
     """Runs by the clock."""
     return _page("schedules", "Schedules")
 
 
-@router.get("/login")
+@page("/login")
 def login() -> HTMLResponse:
     """Where a token becomes a session."""
     return _page("login", "Sign in")
 
 
-@router.get("/static/{version}/{path:path}")
+@page("/static/{version}/{path:path}")
 def static(request: Request, version: str, path: str) -> Response:
     """A static file. Below another version than today's it is sent too, but not kept."""
     asset = ASSETS.files.get(path)

@@ -145,3 +145,12 @@ def test_modules_are_short_enough_to_read() -> None:
     lines = {path.name: len(path.read_text("utf-8").splitlines()) for path in OURS}
     assert {name: count for name, count in lines.items() if count > 300} == {}
     assert [path.name for path in OURS if not path.read_text("utf-8").startswith("// ")] == []
+
+
+@pytest.mark.parametrize("path", [*PAGES, f"/static/{router.ASSETS.version}/js/dom.js"])
+async def test_the_head_of_a_page_or_a_file_can_be_asked_for_alone(
+    client: httpx.AsyncClient, path: str
+) -> None:
+    whole, head = await client.get(path), await client.head(path)
+    assert (head.status_code, whole.status_code) == (200, 200)
+    assert head.headers == whole.headers

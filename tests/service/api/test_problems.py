@@ -134,3 +134,9 @@ def test_problems_of_one_status_are_described_together() -> None:
     assert described[422]["description"] == (
         "The request is wrong; The server's operator has not allowed this"
     )
+
+
+async def test_probes_may_ask_for_the_head_alone(client: httpx.AsyncClient) -> None:
+    for path in ("/healthz", "/readyz"):
+        answer = await client.head(path)
+        assert (answer.status_code, answer.headers["content-type"]) == (200, "application/json")
