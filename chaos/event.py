@@ -280,7 +280,6 @@ class FaultInjected(Event, frozen=True, kw_only=True, tag="fault-injected"):
     fault: str
     number: int
     of: str
-    target: str = ""
     by: str = ""
 
 

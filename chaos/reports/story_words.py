@@ -245,10 +245,9 @@ class Words:
     # --- faults and signals -----------------------------------------------------------------------
 
     def _injected(self, event: e.FaultInjected) -> Said:
-        on = f" on {self._names.host(event.target)}" if event.target else ""
         return Said(
-            event=event, actor=(HOST, e.CONTROLLER), weight=35, towards=event.target,
-            says=f"injects the fault {event.fault!r}{on}", detail=f"{event.fault} {event.number}",
+            event=event, actor=(HOST, e.CONTROLLER), weight=35,
+            says=f"injects the fault {event.fault!r}", detail=f"{event.fault} {event.number}",
         )  # fmt: skip
 
     def _healed(self, event: e.FaultHealed) -> Said:

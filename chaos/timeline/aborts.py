@@ -24,14 +24,14 @@ the attempt's own.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import msgspec
 
-from chaos.event import BodyCancelled
+from chaos.event import BodyCancelled, Event
 from chaos.timeline.attempts import Attempt
 from chaos.timeline.calls import Call
-from chaos.timeline.hosts import Faults, Hosts
+from chaos.timeline.hosts import Faults, Host, Hosts
 
 OUTCOMES = ("honoured", "late", "misdirected", "ignored", "lost", "stray", "moot")
 VIOLATIONS = ("late", "misdirected", "ignored", "lost", "stray")
@@ -196,20 +196,25 @@ class Aborts:
 
     def _bound_us(self, pair: Pair) -> int | None:
         """By when the cancel is due; None if the pair cannot be judged."""
-        wait_us = 2 * self._hosts[pair.attempt.host].abort_us + self._slack_us
+        host = self._hosts[pair.attempt.host]
+        wait_us = 2 * host.abort_us + self._slack_us
         bound_us = pair.ack_us + wait_us
-        for window in self._faults.freezing:
-            target = window.injected.target
-            if window.injected.fault == "pause" and target not in ("", pair.attempt.host):
+        for began, over, lost in self._standstills(host):
+            begins_us = began.t_us - self._slack_us
+            if begins_us > bound_us or (over is not None and over.t_us < pair.ack_us):
                 continue
-            begins_us = window.injected.t_us - self._slack_us
-            healed_us = window.healed.t_us if window.healed is not None else None
-            if begins_us > bound_us or (healed_us is not None and healed_us < pair.ack_us):
-                continue
-            if healed_us is None or window.injected.fault == "redis_restart":
+            if over is None or lost:
                 return None
-            bound_us = max(bound_us, healed_us + wait_us)
+            bound_us = max(bound_us, over.t_us + wait_us)
         return bound_us
+
+    def _standstills(self, host: Host) -> Iterator[tuple[Event, Event | None, bool]]:
+        """When no abort could arrive at this host, and whether one may have been lost then."""
+        for window in self._faults.freezing:
+            lost = window.injected.fault == "redis_restart"
+            yield window.injected, window.healed, lost
+        for freeze in host.freezes:
+            yield freeze.began, freeze.over, False
 
     # --- one cancel -------------------------------------------------------------------------------
 

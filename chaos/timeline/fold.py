@@ -117,14 +117,10 @@ class Timeline:
         self._host_gone(event.host, event)
 
     def _host_signalled(self, event: e.HostSignalled) -> None:
-        host = self.hosts[event.target]
-        if event.signal == "SIGKILL":
-            host.killed = host.killed or event
-        elif event.signal in ("SIGTERM", "SIGINT"):
-            host.stopping = host.stopping or event
+        self.hosts[event.target].signalled(event)
 
     def _host_exited(self, event: e.HostExited) -> None:
-        self.hosts[event.target].exited = event
+        self.hosts[event.target].exit(event)
         self._host_gone(event.target, event)
 
     def _host_gone(self, name: str, event: e.Event) -> None:

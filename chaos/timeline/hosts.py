@@ -16,11 +16,19 @@ from chaos.event import (
     HostBegan,
     HostEnded,
     HostExited,
+    HostSignalled,
 )
 
 RESTART_KINDS = ("rolling", "kill", "crash")
-FREEZING = ("pause", "redis_pause", "redis_restart")
+FREEZING = ("redis_pause", "redis_restart")
 ABORT_US = 1_000_000
+
+
+class Freeze(msgspec.Struct, kw_only=True, eq=False):
+    """A process stood still (SIGSTOP); open until it went on, or was gone."""
+
+    began: HostSignalled
+    over: HostSignalled | HostExited | None = None
 
 
 class Host(msgspec.Struct, kw_only=True, eq=False):
@@ -33,6 +41,7 @@ class Host(msgspec.Struct, kw_only=True, eq=False):
     ended: HostEnded | None = None
     exited: HostExited | None = None
     blind: list[Blind] = []
+    freezes: list[Freeze] = []
 
     @property
     def role(self) -> str:
@@ -49,6 +58,26 @@ class Host(msgspec.Struct, kw_only=True, eq=False):
     def abort_us(self) -> int:
         """How often it looks for aborts."""
         return ABORT_US if self.began is None else self.began.abort_us
+
+    def signalled(self, event: HostSignalled) -> None:
+        """The controller sent it a signal."""
+        if event.signal == "SIGKILL":
+            self.killed = self.killed or event
+        elif event.signal in ("SIGTERM", "SIGINT"):
+            self.stopping = self.stopping or event
+        elif event.signal == "SIGSTOP":
+            self.freezes.append(Freeze(began=event))
+        elif event.signal == "SIGCONT":
+            self._thaw(event)
+
+    def exit(self, event: HostExited) -> None:
+        """It is gone."""
+        self.exited = event
+        self._thaw(event)
+
+    def _thaw(self, event: HostSignalled | HostExited) -> None:
+        if self.freezes and self.freezes[-1].over is None:
+            self.freezes[-1].over = event
 
     def stopping_at(self, event: Event) -> bool:
         """Whether it had been asked to stop when `event` came."""
@@ -107,7 +136,7 @@ class FaultWindow(msgspec.Struct, kw_only=True, eq=False):
 
 
 class Faults:
-    """The windows of every injection, in order; `freezing` are those in which time stood still."""
+    """The windows of every injection, in order; `freezing` are those in which Redis stood still."""
 
     def __init__(self) -> None:
         self.windows: dict[tuple[str, int], FaultWindow] = {}

@@ -96,11 +96,17 @@ class Story:
         """An injection that is not healed."""
         self.tell(e.FaultInjected, at, fault=name, number=1, of=self.variant)
 
-    def fault(self, name: str, at: float, until: float, number: int = 1, target: str = "") -> None:
+    def fault(self, name: str, at: float, until: float, number: int = 1) -> None:
         """One injection, and its healing."""
         fields: dict[str, Any] = {"fault": name, "number": number, "of": self.variant}
-        self.tell(e.FaultInjected, at, target=target, **fields)
+        self.tell(e.FaultInjected, at, **fields)
         self.tell(e.FaultHealed, until, **fields)
+
+    def paused(self, worker: Worker, at: float, until: float, number: int = 1) -> None:
+        """The fault `pause`, which drew this worker."""
+        self.fault("pause", at, until, number)
+        self.tell(e.HostSignalled, at, target=worker.name, signal="SIGSTOP")
+        self.tell(e.HostSignalled, until, target=worker.name, signal="SIGCONT")
 
     # --- calls ------------------------------------------------------------------------------------
 

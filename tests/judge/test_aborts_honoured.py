@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
+from chaos import event as e
 from chaos.checkers.aborts_honoured import AbortsHonoured
 from chaos.verdict import Finding, Judgement
 from tests.judge.histories import VARIANT, Run, Story, Worker, judged
@@ -156,8 +157,15 @@ def _finish_unclear(story: Story) -> None:
 def _frozen(story: Story) -> None:
     """Its own worker was stopped, and ended by itself right after."""
     worker, run = _running(story)
-    story.fault("pause", at=1100, until=2000, target=worker.name)
+    story.paused(worker, at=1100, until=2000)
     run.completes(at=2300)
+
+
+def _frozen_to_its_end(story: Story) -> None:
+    """Its own worker was stopped, and killed before it went on."""
+    worker, _ = _running(story)
+    story.tell(e.HostSignalled, 1100, target=worker.name, signal="SIGSTOP")
+    story.killed(worker, at=2000, gone=2001)
 
 
 @pytest.mark.parametrize(
@@ -174,6 +182,7 @@ def _frozen(story: Story) -> None:
         _other_key,
         _finish_unclear,
         _frozen,
+        _frozen_to_its_end,
     ],
 )
 def test_what_cannot_be_blamed_on_saq_is_neither_finding_nor_exposure(
@@ -189,8 +198,8 @@ def test_a_pause_of_another_worker_or_at_another_time_excuses_nothing(at: int, u
     story = Story()
     worker, run = _running(story)
     other = story.worker(2)
-    story.fault("pause", at=1100, until=1200, target=other.name)
-    story.fault("pause", at=at, until=until, number=2, target=worker.name)
+    story.paused(other, at=1100, until=1600)
+    story.paused(worker, at=at, until=until, number=2)
     run.completes(at=1700)
     assert [one.kind for one in judged(CHECKER, story).findings] == ["lost"]
 

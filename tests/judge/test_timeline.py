@@ -135,6 +135,7 @@ def _event(
     return some.builds(kind, **{**_base, **fields})
 
 
+_FAULTS = some.sampled_from(["pause", "redis_pause", "redis_restart"])
 _EVENTS = some.one_of(
     _event(e.HostBegan, role=some.sampled_from(["worker", "producer"])),
     _event(e.HostStopping),
@@ -161,14 +162,14 @@ _EVENTS = some.one_of(
     _event(e.UpkeepEnded, task=some.just("abort"), error=some.sampled_from(["", "KeyError"])),
     _event(e.JobState, **_job, status=some.sampled_from(["", "queued", "aborting"])),
     _event(e.QueueDepth, queued=some.integers(0, 1), active=some.just(0), incomplete=some.just(0)),
-    some.builds(e.HostSignalled, **_target, signal=some.sampled_from(["SIGKILL", "SIGTERM"])),
+    some.builds(
+        e.HostSignalled,
+        **_target,
+        signal=some.sampled_from(["SIGKILL", "SIGTERM", "SIGSTOP", "SIGCONT"]),
+    ),
     some.builds(e.HostExited, **_target, code=some.just(0), expected=some.booleans()),
-    some.builds(
-        e.FaultInjected, fault=some.just("pause"), number=some.integers(1, 2), of=some.just(VARIANT)
-    ),
-    some.builds(
-        e.FaultHealed, fault=some.just("pause"), number=some.integers(1, 2), of=some.just(VARIANT)
-    ),
+    some.builds(e.FaultInjected, fault=_FAULTS, number=some.integers(1, 2), of=some.just(VARIANT)),
+    some.builds(e.FaultHealed, fault=_FAULTS, number=some.integers(1, 2), of=some.just(VARIANT)),
 )
 
 
