@@ -32,6 +32,7 @@ from service.api.shapes import (
     PlanDetail,
     PlanList,
     PlanSummary,
+    TargetList,
     VariantList,
     VariantOffer,
 )
@@ -82,6 +83,13 @@ class Catalogue:
     def variants(self) -> VariantList:
         """Every variant that a request may name."""
         return VariantList(variants=[_variant(text) for text in self._settings.variants])
+
+    def targets(self) -> TargetList:
+        """Every app, Redis and webhook that a request may name, by its name alone."""
+        listed = self._settings
+        return TargetList(
+            apps=sorted(listed.apps), redis=sorted(listed.redis), webhooks=sorted(listed.webhooks)
+        )
 
     def _files(self) -> list[tuple[str, Path, Source]]:
         """Name, file and source of every plan, by name."""

@@ -1,4 +1,4 @@
-"""GET /v1/plans, /v1/variants, /v1/faults, /v1/checkers: what there is to choose from."""
+"""GET /v1/plans, /v1/variants, /v1/targets, /v1/faults, /v1/checkers: what can be chosen."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from fastapi import APIRouter, Path
 
 from service.api import catalogue
 from service.api.problems import answers
-from service.api.shapes import CheckerList, FaultList, PlanDetail, PlanList, VariantList
+from service.api.shapes import CheckerList, FaultList, PlanDetail, PlanList, TargetList, VariantList
 from service.api.state import CatalogueOf
 from service.errors import Invalid, NotFound
 from service.security.dependencies import Viewer
@@ -35,6 +35,12 @@ def get_plan(_: Viewer, offered: CatalogueOf, plan: PlanName) -> PlanDetail:
 def list_variants(_: Viewer, offered: CatalogueOf) -> VariantList:
     """The saq builds that a run may name."""
     return offered.variants()
+
+
+@router.get("/targets", operation_id="listTargets", responses=answers())
+def list_targets(_: Viewer, offered: CatalogueOf) -> TargetList:
+    """The apps, Redis servers and webhooks that a run may name; no address or secret of them."""
+    return offered.targets()
 
 
 @router.get("/faults", operation_id="listFaults", responses=answers())

@@ -55,6 +55,14 @@ class VariantList(Model):
     variants: list[VariantOffer]
 
 
+class TargetList(Model):
+    """Names of the settings that a request may name beside variants; where they lead stays here."""
+
+    apps: list[str]
+    redis: list[str]
+    webhooks: list[str]
+
+
 class FaultOffer(Model):
     """A fault that a plan may have, or that may be injected now."""
 

@@ -29,6 +29,7 @@ from chaos.verdict import (
 from chaos.verdict import Outcome as Judged
 from service.api import catalogue
 from service.api.catalogue import Catalogue
+from service.api.shapes import TargetList
 from service.console.router import not_found, router
 from service.models import (
     Comparison,
@@ -240,6 +241,7 @@ class Stage:
         self.role = "admin"
         self.signed_in = True
         self.locked = Lock(locked=False)
+        self.targets = TargetList(apps=[], redis=[], webhooks=[])
         self.seconds = 48
         self.breaks = 0  # how many of the next event streams break in the middle
         self.refuses = 0  # how many event streams after the first are refused with 503
@@ -313,6 +315,7 @@ def _list_routes(app: FastAPI, stage: Stage) -> None:
     app.get("/v1/plans")(shelf.plans)
     app.get("/v1/plans/{name}")(shelf.plan)
     app.get("/v1/variants")(shelf.variants)
+    app.get("/v1/targets")(lambda: stage.targets)
     app.get("/v1/faults")(catalogue.faults)
     app.get("/v1/checkers")(catalogue.checkers)
 

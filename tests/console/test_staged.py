@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from chaos.verdict import rate_upper_bound
+from service.api.shapes import TargetList
 from service.models import Lock
 from tests.console.browser import NARROW, barriers, overflow
 from tests.console.conftest import OpenPage
@@ -325,6 +326,31 @@ def test_the_start_form_is_filled_and_sent_with_the_keyboard_alone(
         "plan": "same-key", "variants": ["stock@0.26.3", "stock@0.26.4"], "gate": "strict",
         "world": "sim", "seed": 42, "duration": "30s", "labels": {"pr": "9"},
     }  # fmt: skip
+
+
+def test_what_the_server_lists_beside_variants_can_be_chosen(
+    page_of: OpenPage, stage: Stage
+) -> None:
+    stage.targets = TargetList(apps=["shop"], redis=["staging", "test"], webhooks=["ci", "pager"])
+    one = page_of("/start")
+    one.wait("Drawn from seed")
+    one.page.get_by_label("App").select_option("shop")
+    one.page.get_by_label("Redis", exact=True).select_option("test")
+    one.page.get_by_role("group", name="Webhooks told when it ends").get_by_label("pager").check()
+    expect(one.page.locator(".stale")).to_have_count(0)  # the preview of before has gone
+    assert barriers(one.page) == []
+    one.page.get_by_role("button", name="Start the run").click()
+    one.page.wait_for_url("**/runs/r6-goes-on")
+    asked = stage.asked[-1]
+    assert (asked.app, asked.redis, asked.webhooks) == ("shop", "test", ["pager"])
+
+
+def test_a_server_that_lists_nothing_beside_variants_shows_no_fields_for_it(
+    page_of: OpenPage,
+) -> None:
+    one = page_of("/start")
+    one.wait("Drawn from seed")
+    assert one.page.locator("[name=app], [name=redis], [name=webhook]").count() == 0
 
 
 def test_fields_that_cannot_be_read_are_named_and_nothing_is_sent(

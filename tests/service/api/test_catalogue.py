@@ -11,6 +11,7 @@ from fastapi import FastAPI
 
 from chaos import plan_file
 from chaos.version import VERSION
+from service.api.catalogue import Catalogue
 from service.settings import Settings
 
 
@@ -88,6 +89,22 @@ async def test_variants_say_what_they_are_and_what_cannot_run(client: httpx.Asyn
     ]
     assert found[0]["problem"] is None
     assert "needs saq 0.26" in found[1]["problem"]
+
+
+async def test_targets_are_names_and_nothing_of_where_they_lead(tmp_path: Path) -> None:
+    settings = Settings(
+        data_dir=tmp_path,
+        apps={"shop": {"settings": "shop.main:settings", "python": "/srv/venv/bin/python"}},
+        redis={"test": {"url": "redis://:secret@10.0.0.7/0"}, "another": {"url": "redis://h/0"}},
+        webhooks={"ci": {"url": "https://ci.example/hook", "secret": "s"}},
+    )
+    assert Catalogue(settings).targets().model_dump() == {
+        "apps": ["shop"], "redis": ["another", "test"], "webhooks": ["ci"],
+    }  # fmt: skip
+
+
+async def test_a_server_that_lists_no_targets_says_so(client: httpx.AsyncClient) -> None:
+    assert (await client.get("/v1/targets")).json() == {"apps": [], "redis": [], "webhooks": []}
 
 
 async def test_faults_carry_the_schema_of_what_a_plan_writes(client: httpx.AsyncClient) -> None:

@@ -16,6 +16,9 @@ export const broken = async () => (await once("/v1/plans")).broken ?? {};
 /** VariantOffer[] */
 export const variants = async () => (await once("/v1/variants")).variants;
 
+/** TargetList: names of apps, Redis servers and webhooks. */
+export const targets = () => once("/v1/targets");
+
 /** FaultOffer[] */
 export const faults = async () => (await once("/v1/faults")).faults;
 

@@ -1,7 +1,7 @@
 // The fields of one run, for the start form and for schedules: they make a RunRequest. What a field
 // leaves empty is the plan's own, and the form says what that is.
 
-import { plan, plans, variants } from "./catalog.js";
+import { plan, plans, targets, variants } from "./catalog.js";
 import { el, field, freshId, select, show } from "./dom.js";
 import { span } from "./words.js";
 
@@ -9,8 +9,8 @@ const DURATION = /^\d{1,9}(\.\d{1,6})?(us|ms|s|m|h)$/;
 
 /** wanted: {plan, variants, world, seed} to begin with. Gives {fields, request, changed}. */
 export async function runForm(wanted = {}) {
-  const [offers, builds] = await Promise.all([plans(), variants()]);
-  const parts = controlsOf(offers, wanted);
+  const [offers, builds, names] = await Promise.all([plans(), variants(), targets()]);
+  const parts = controlsOf(offers, names, wanted);
   const about = el("p", { class: "about" });
   const boxes = el("div", { class: "scroll" }, builds.map((one) => variantBox(one, wanted.variants ?? [])));
   const normal = el("small", { class: "hint", id: freshId() });
@@ -38,12 +38,13 @@ export async function runForm(wanted = {}) {
     worldChoice(parts.worlds),
     el("div", { class: "pair" }, field("Gate", parts.gate), baseline),
     el("div", { class: "pair" }, field("Duration", parts.duration, "Such as 90s or 5m."), field("Seed", parts.seed, "Empty: the plan's own.")),
+    ...targetFields(parts, names),
     field("Labels", parts.labels, "One a line, such as pr=412."),
   ];
   return { fields, request: () => requestOf(parts, boxes), chosen };
 }
 
-function controlsOf(offers, wanted) {
+function controlsOf(offers, names, wanted) {
   const known = offers.some((one) => one.name === wanted.plan);
   const world = (value, text) => ({ text, input: el("input", { type: "radio", name: "world", value, checked: (wanted.world ?? "live") === value }) });
   const anyVariant = [["", "the plan's own"]];
@@ -57,7 +58,21 @@ function controlsOf(offers, wanted) {
     duration: el("input", { name: "duration", autocomplete: "off", spellcheck: "false" }),
     seed: el("input", { name: "seed", inputmode: "numeric", autocomplete: "off", value: wanted.seed ?? "" }),
     labels: el("textarea", { name: "labels", rows: 2, spellcheck: "false" }),
+    app: select("app", [["", "none: the plan's own jobs"], ...names.apps.map((one) => [one, one])]),
+    redis: select("redis", [["", "one of its own, for each variant"], ...names.redis.map((one) => [one, one])]),
+    webhooks: names.webhooks.map((value) => el("input", { type: "checkbox", name: "webhook", value })),
   };
+}
+
+/** Fields for what the server's settings list; there are none of what they do not list. */
+function targetFields(parts, names) {
+  const app = names.apps.length ? field("App", parts.app, "Whose functions are enqueued, for a plan that calls an app.") : "";
+  const redis = names.redis.length ? field("Redis", parts.redis, "The run writes its jobs there.") : "";
+  const ticks = parts.webhooks.map((input) => el("label", { class: "choice" }, input, el("span", {}, input.value)));
+  return [
+    app || redis ? el("div", { class: "pair" }, app, redis) : "",
+    ticks.length ? el("fieldset", {}, el("legend", {}, "Webhooks told when it ends"), el("div", { class: "segments" }, ticks)) : "",
+  ];
 }
 
 /** What a form begins with: the plan that is over first, so that a hasty click costs least; those
@@ -110,7 +125,9 @@ function requestOf(parts, boxes) {
   const world = parts.worlds.find((one) => one.input.checked).input.value;
   const gate = parts.gate.value || null;
   const baseline = parts.baseline.closest(".field").hidden ? null : parts.baseline.value.trim() || null;
-  return { body: { plan, variants: ticked.length ? ticked : null, gate, baseline, world, seed: seed ? Number(seed) : null, duration: duration || null, labels } };
+  const told = parts.webhooks.filter((one) => one.checked).map((one) => one.value);
+  const where = { app: parts.app.value || null, redis: parts.redis.value || null, webhooks: told };
+  return { body: { plan, variants: ticked.length ? ticked : null, gate, baseline, world, seed: seed ? Number(seed) : null, duration: duration || null, labels, ...where } };
 }
 
 /** Shows which fields cannot be read, and takes the focus to the first. */
