@@ -58,16 +58,16 @@ function controlsOf(offers, names, wanted) {
     duration: el("input", { name: "duration", autocomplete: "off", spellcheck: "false" }),
     seed: el("input", { name: "seed", inputmode: "numeric", autocomplete: "off", value: wanted.seed ?? "" }),
     labels: el("textarea", { name: "labels", rows: 2, spellcheck: "false" }),
-    app: select("app", [["", "none: the plan's own jobs"], ...names.apps.map((one) => [one, one])]),
-    redis: select("redis", [["", "one of its own, for each variant"], ...names.redis.map((one) => [one, one])]),
+    app: select("app", [["", "none"], ...names.apps.map((one) => [one, one])]),
+    redis: select("redis", [["", "its own"], ...names.redis.map((one) => [one, one])]),
     webhooks: names.webhooks.map((value) => el("input", { type: "checkbox", name: "webhook", value })),
   };
 }
 
 /** Fields for what the server's settings list; there are none of what they do not list. */
 function targetFields(parts, names) {
-  const app = names.apps.length ? field("App", parts.app, "Whose functions are enqueued, for a plan that calls an app.") : "";
-  const redis = names.redis.length ? field("Redis", parts.redis, "The run writes its jobs there.") : "";
+  const app = names.apps.length ? field("App", parts.app, "For a plan that calls an app's functions.") : "";
+  const redis = names.redis.length ? field("Redis", parts.redis, "Jobs are written there.") : "";
   const ticks = parts.webhooks.map((input) => el("label", { class: "choice" }, input, el("span", {}, input.value)));
   return [
     app || redis ? el("div", { class: "pair" }, app, redis) : "",
