@@ -28,6 +28,7 @@ from chaos.event import (
 )
 
 _encode = msgspec.json.Encoder().encode
+_encode_lines = msgspec.json.Encoder().encode_lines
 _decode = msgspec.json.Decoder(AnyEvent).decode
 
 
@@ -85,6 +86,9 @@ class History(Sequence[Event]):
     def __len__(self) -> int:
         return len(self._events)
 
+    def __iter__(self) -> Iterator[Event]:
+        return iter(self._events)  # Sequence's own asks for every index
+
 
 def read_line(line: bytes) -> Event:
     """The event of one line of a history.
@@ -98,6 +102,11 @@ def read_line(line: bytes) -> Event:
 def to_json(event: Event) -> bytes:
     """One line of a history, without its newline."""
     return _encode(event)
+
+
+def to_json_lines(events: Sequence[Event]) -> bytes:
+    """Lines of a history, each with its newline."""
+    return _encode_lines(events)
 
 
 def concerns(event: Event, variant: str) -> bool:

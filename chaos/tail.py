@@ -285,15 +285,17 @@ def _slot_by(struct: Callable[..., e.Event]) -> Callable[[Record], e.Event]:
 def _fields(struct: type[e.Event]) -> Callable[[Record], e.Event]:
     """An event whose own fields travel as JSON; job and attempt come from the header."""
     names = {field.name for field in msgspec.structs.fields(struct)}
+    has_job, has_attempt = "job" in names, "attempt" in names
 
     def build(r: Record) -> e.Event:
         own = json.loads(r.text) if r.fields is None else r.fields
-        fields: dict[str, Any] = {"n": r.n, "host": r.host, "t_us": r.t_us, **own}
-        if "job" in names:
-            fields["job"] = r.job
-        if "attempt" in names:
-            fields["attempt"] = r.name(r.attempt)
-        return msgspec.convert(fields, struct)
+        if has_job:
+            own["job"] = r.job
+        if has_attempt:
+            own["attempt"] = r.name(r.attempt)
+        if r.fields is not None:  # not from a file: what our own code says is taken as it is
+            return struct(n=r.n, host=r.host, t_us=r.t_us, **own)
+        return msgspec.convert({"n": r.n, "host": r.host, "t_us": r.t_us, **own}, struct)
 
     return build
 

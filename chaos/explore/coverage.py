@@ -50,14 +50,16 @@ class Interleavings:
 
     def feed(self, event: e.Event) -> None:
         """Take the next event of one variant's history."""
-        if isinstance(event, e.AttemptBegan):
+        kind = type(event)  # every event comes by here, and most are of the first kinds or of none
+        if kind in _OF_ATTEMPTS:
+            attempt = self._find(event.job, event.attempt)  # type: ignore[attr-defined]
+            if attempt is not None:
+                self._change(event, attempt)
+        elif isinstance(event, e.AttemptBegan):
             alive = self._keys.setdefault(event.job, [])
             alive.append(_Alive(event))
             if len(alive) > 1:
                 self._meet(alive, alive[-1])
-        elif isinstance(event, _OF_ATTEMPTS):
-            if event.attempt and (attempt := self._find(event.job, event.attempt)) is not None:
-                self._change(event, attempt)
         elif isinstance(event, e.HostEnded):
             self._host_gone(event.host)
         elif isinstance(event, e.HostExited):
@@ -98,9 +100,9 @@ class Interleavings:
                 self._keys[job] = [one for one in alive if one.host != host]
 
 
-_OF_ATTEMPTS = (
+_OF_ATTEMPTS = frozenset({
     e.SlotSet, e.BodyBegan, e.BodyCancelled, e.BodyEnded, e.ProcessEnded, e.CallInvoked,
-)  # fmt: skip
+})  # fmt: skip
 
 
 def _next_state(event: e.Event, attempt: _Alive) -> str:

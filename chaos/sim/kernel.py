@@ -113,6 +113,7 @@ class Kernel:
         self.awake: list[Unit] = []
         self._standing_by: list[greenlet] = []
         self._main = getcurrent()
+        self._running: Any = None
         self._until: SimHost | None = None
         self._picks = 0
         self._context = Context()
@@ -172,7 +173,7 @@ class Kernel:
         Raises:
             Stuck: a limit, a livelock or a deadlock.
         """
-        previous = events._get_running_loop()
+        previous = self._running = events._get_running_loop()
         self._until = until
         self._main = getcurrent()
         try:
@@ -210,7 +211,9 @@ class Kernel:
     def _take_turn(self, unit: Unit) -> None:
         self.unit = unit
         self.current = unit.host
-        set_running_loop(unit.loop)
+        if unit.loop is not self._running:  # asking for the process id, it is a system call
+            self._running = unit.loop
+            set_running_loop(unit.loop)
         if unit.place is not None:
             self._go_on(unit)
             return

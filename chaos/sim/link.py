@@ -207,7 +207,8 @@ class Link:
             raise RuntimeError(
                 "readuntil() called while another coroutine is already waiting for incoming data"
             )
-        self._waiter = waiter = asyncio.get_running_loop().create_future()
+        assert self._loop is not None
+        self._waiter = waiter = self._loop.create_future()
         try:
             await waiter
         finally:

@@ -209,14 +209,14 @@ class HostLoop:
     # --- futures and tasks ------------------------------------------------------------------------
 
     def create_future(self) -> Any:
-        return CountedFuture(loop=cast(Any, self))
+        return CountedFuture(loop=self)  # type: ignore[arg-type]
 
     def create_task(
         self, coro: Coroutine[Any, Any, Any], *, name: str | None = None, **options: Any
     ) -> Any:
         if name is None:
             name = f"Task-{self._kernel.next_task()}"  # asyncio counts those of the whole process
-        task = CountedTask(coro, loop=cast(Any, self), name=name, **options)
+        task = CountedTask(coro, loop=self, name=name, **options)  # type: ignore[arg-type]
         if self.host.gone:
             self.too_late.append(task)
         return task

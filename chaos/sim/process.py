@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 
-from chaos.event import Event, HostBegan
+from chaos.clock import SECOND_US
+from chaos.event import Answered, Event, HostBegan
 from chaos.sim.host import SimHost
 from chaos.sim.programs import ProducerProcess
 
@@ -39,3 +41,29 @@ class Process:
             self.began = event
         if not self.works.done() and (self.role != "worker" or not isinstance(event, HostBegan)):
             self.works.set_result(None)
+
+
+async def happens_within(future: asyncio.Future[None], within_us: int) -> bool:
+    """Whether something happens within a time."""
+    done, _ = await asyncio.wait([future], timeout=within_us / SECOND_US)
+    return bool(done)
+
+
+async def comes_within(answer: asyncio.Future[Answered], within_us: int) -> bool:
+    """Whether an answer comes within a time (`asyncio.wait_for`, without its wrapping)."""
+    loop = asyncio.get_running_loop()
+    waiter = loop.create_future()
+    timer = loop.call_later(within_us / SECOND_US, _wake, waiter)
+    wake = functools.partial(_wake, waiter)
+    answer.add_done_callback(wake)
+    try:
+        await waiter
+    finally:
+        timer.cancel()
+        answer.remove_done_callback(wake)
+    return answer.done()
+
+
+def _wake(waiter: asyncio.Future[None], _: object = None) -> None:
+    if not waiter.done():
+        waiter.set_result(None)

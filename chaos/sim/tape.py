@@ -64,6 +64,7 @@ class DrawnTape:
         self._differing = 0
         self._keep = keep
         self._start = _number_of(str(seed))
+        self._begun: dict[str | int, int] = {}  # seed and first part, mixed: there are few of these
 
     def draw_latency_us(self, name: Name) -> int:
         drawn = self._number(name)
@@ -106,13 +107,22 @@ class DrawnTape:
 
     def _number(self, name: Name) -> int:
         """64 bits of the seed and the name: multiply and fold, part by part, as splitmix64 does."""
-        value = self._start
-        for part in name:
+        value = self._begun.get(name[0]) or self._begin(name[0])
+        for part in name[1:]:
             number = part if type(part) is int else _NUMBERS.get(part) or _number_of(part)  # type: ignore[arg-type]
             value = (value ^ number) * _MULTIPLIER & _MASK
             value ^= value >> 29
         value = value * _MULTIPLIER_2 & _MASK
         return value ^ value >> 32
+
+    def _begin(self, first: str | int) -> int:
+        if len(self._begun) >= _NUMBERS_MAX:
+            self._begun.clear()
+        number = first if isinstance(first, int) else _NUMBERS.get(first) or _number_of(first)
+        value = (self._start ^ number) * _MULTIPLIER & _MASK
+        value ^= value >> 29
+        self._begun[first] = value
+        return value
 
 
 class FixedTape:

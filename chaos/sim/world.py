@@ -29,7 +29,7 @@ from chaos.sim.kernel import Kernel
 from chaos.sim.links_and_server import LinksAndServer
 from chaos.sim.log import HostSink, Log
 from chaos.sim.network import Network
-from chaos.sim.process import Process
+from chaos.sim.process import Process, comes_within, happens_within
 from chaos.sim.programs import ProducerProcess, Program, run_worker
 from chaos.sim.server import SimServer
 from chaos.worker.events import Kind
@@ -125,9 +125,7 @@ class SimWorld(LinksAndServer):
         answer: asyncio.Future[Answered] = asyncio.get_running_loop().create_future()
         self._answers[call] = answer
         try:
-            return not (await asyncio.wait_for(answer, wait_us / SECOND_US)).error
-        except TimeoutError:
-            return False
+            return await comes_within(answer, wait_us) and not answer.result().error
         finally:
             del self._answers[call]
 
@@ -162,7 +160,7 @@ class SimWorld(LinksAndServer):
         if not process.stopping:
             process.stopping = True
             self._signal(process, signal.SIGTERM)
-        if not await _within(process.exited, process.stop_us + STOP_MARGIN_US):
+        if not await happens_within(process.exited, process.stop_us + STOP_MARGIN_US):
             await self.kill(host)
 
     async def start(self, slot: int) -> str:
@@ -245,7 +243,7 @@ class SimWorld(LinksAndServer):
             process.expected = True
             assert process.producer is not None
             process.producer.end()
-            await _within(process.exited, END_US)
+            await happens_within(process.exited, END_US)
 
     def raise_failure(self) -> None:
         """Raise why the world cannot go on, if it cannot."""
@@ -294,7 +292,7 @@ class SimWorld(LinksAndServer):
         return name
 
     async def _comes_up(self, process: Process) -> None:
-        await _within(process.works, BOOT_US + UNSEEN_US)
+        await happens_within(process.works, BOOT_US + UNSEEN_US)
         if process.began is not None and not process.sim.gone:
             if not process.works.done():
                 process.works.set_result(None)
@@ -373,12 +371,6 @@ class SimWorld(LinksAndServer):
 
     def _record(self, kind: Kind, **fields: Any) -> None:
         self._journal.record_fields(kind, **fields)
-
-
-async def _within(future: asyncio.Future[None], within_us: int) -> bool:
-    """Whether something happens within a time."""
-    done, _ = await asyncio.wait([future], timeout=within_us / SECOND_US)
-    return bool(done)
 
 
 def _died(process: Process, why: str) -> HostFailed:

@@ -99,6 +99,8 @@ def whole(seconds: float) -> float:
 
 def redact(text: str) -> str:
     """The text without the credentials of any URL in it, and on one line."""
+    if not text:
+        return ""
     return " ".join(_PASSWORD.sub(r"\1***@", text).split())
 
 

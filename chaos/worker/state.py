@@ -29,6 +29,7 @@ from .recorder import Sink
 
 SEPARATOR = "\x1f"
 SHORT_TEXT = 200
+_to_json = json.JSONEncoder(separators=(",", ":")).encode
 _U16 = 0xFFFF
 UPKEEP = {
     Op.POLL_ABORTS: "abort",
@@ -284,7 +285,7 @@ class Probe:
 
     def fields(self, kind: Kind, job: str = "", attempt: int = 0, **fields: Any) -> None:
         """Record one of the rarer events, whose fields travel as JSON."""
-        self.record(kind, job, attempt, text=json.dumps(fields, separators=(",", ":")))
+        self.record(kind, job, attempt, text=_to_json(fields))
 
     def blind(self, what: str, reason: str) -> None:
         """Record that the probe cannot see something, once for each `what`."""
