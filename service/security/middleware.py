@@ -35,6 +35,7 @@ SESSION_PATH = "/v1/session"
 OPEN_PATHS = ("/healthz", "/readyz")
 PATH_MAX = 2_000
 COME_AGAIN_S = 5
+CLOSE = "close"  # in a request's state: the connection ends with its answer
 
 logger = logging.getLogger("service.security")
 
@@ -173,7 +174,7 @@ class Guard:
                 headers.setdefault("X-Request-Id", exchange.id)
                 add_security_headers(headers, exchange.path, exchange.status)
                 self._renew(exchange, headers)
-                if exchange.scope["state"].get(FULL):
+                if exchange.scope["state"].get(FULL) or exchange.scope["state"].get(CLOSE):
                     headers["Connection"] = "close"
             await send(message)
 
@@ -210,6 +211,10 @@ def _check_head(scope: Scope) -> None:
     size = sum(len(name) + len(value) for name, value in scope["headers"])
     if size > HEAD_BYTES_MAX:
         raise BadRequest(f"the headers have {size} bytes: at most {HEAD_BYTES_MAX}")
+    names = {name.lower() for name, _ in scope["headers"]}
+    if {b"content-length", b"transfer-encoding"} <= names:  # where does the request end?
+        scope["state"][CLOSE] = True
+        raise BadRequest("the request has both Content-Length and Transfer-Encoding: send one")
 
 
 def _check_room(scope: Scope) -> None:

@@ -59,10 +59,8 @@ def test_what_the_web_provider_sends_is_a_request_and_what_it_looks_at_is_in_the
     assert [one["key"] for one in web["headers"]] == [
         "Authorization", "Content-Type", "Idempotency-Key",
     ]  # fmt: skip
-    looked_at = re.findall(
-        r"result\.(\w+) [!=]= \"(\w+)\"",
-        f"{metric['successCondition']} {metric['failureCondition']}",
-    )
+    conditions = f"{metric['successCondition']} {metric['failureCondition']}"
+    looked_at = re.findall(r"result\.(\w+) [!=]= \"(\w+)\"", conditions)
     assert looked_at == [("outcome", "passed"), ("state", "ended"), ("outcome", "passed")]
     assert "passed" in get_args(Outcome)
     assert "ended" in get_args(State)

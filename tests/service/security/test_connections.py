@@ -20,7 +20,7 @@ from service.security import connections, serving
 from service.settings import Limits
 from tests.service.security.stage import app_of, settings_in
 
-SECONDS = 20.0
+SECONDS = 60.0
 LARGE = 64 << 20
 MEDIA_TYPE = "application/problem+json"
 
@@ -100,9 +100,10 @@ async def test_a_head_that_does_not_come_is_not_waited_for(
 async def test_a_head_that_trickles_in_after_an_answer_is_not_waited_for_either(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connections, "HEAD_S", 0.2)
     async with served(app_of(settings_in(tmp_path))) as (port, _):
-        client = await Client.of(port, _head(port, "GET /v1/seen HTTP/1.1"))
+        client = await Client.of(port)
+        monkeypatch.setattr(connections, "HEAD_S", 0.2)  # of the second head: the first may be late
+        client.writer.write(_head(port, "GET /v1/seen HTTP/1.1").encode())
         await client.reader.readuntil(b'"local"')
         client.writer.write(b"GET /v1/se")
         assert await client.end() == ""
@@ -185,6 +186,18 @@ async def test_what_is_no_http_is_a_problem(tmp_path: Path, bytes_: str) -> None
         answer = await (await Client.of(port, bytes_)).end()
     assert answer.startswith("HTTP/1.1 400 ")
     assert _problem(answer)["detail"] == connections.NO_HTTP
+
+
+async def test_a_request_with_two_lengths_is_refused_and_nothing_after_it_is_heard(
+    tmp_path: Path,
+) -> None:
+    async with served(app_of(settings_in(tmp_path))) as (port, _):
+        both = ("Content-Length: 4", "Transfer-Encoding: chunked")
+        hidden = _head(port, "GET /v1/seen HTTP/1.1")
+        text = _head(port, "POST /v1/done HTTP/1.1", *both) + "0\r\n\r\n" + hidden
+        answer = await (await Client.of(port, text)).end()
+    assert answer.count("HTTP/1.1 ") == 1
+    assert "both Content-Length and Transfer-Encoding" in _problem(answer)["detail"]
 
 
 async def test_a_body_that_goes_wrong_under_an_answer_ends_the_connection_and_nothing_else(
