@@ -7,6 +7,8 @@ run has written get no rights in the browser (`sandbox`): everything in them cam
 
 from __future__ import annotations
 
+import os
+import stat
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,6 +24,7 @@ from service.errors import Conflict, NotFound
 from service.models import Run
 
 CHUNK_BYTES = 64 * 1024
+WHOLE_MAX = 64 << 20  # bytes of a file that is read whole; a run's largest has a few MiB
 GZIP_LEVEL = 5
 GZIP_BITS = 31  # zlib's way to say: a gzip stream with the largest window
 SANDBOX = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:"
@@ -44,6 +47,7 @@ def verdict_of(run: Run, folder: Path) -> Verdict:
     path = folder / "verdict.json"
     if not path.is_file():
         raise missing(run, path.name)
+    _read(run, path)  # no link, no pipe, not too large
     try:
         return verdict_json.read(path)
     except HistoryError as error:
@@ -93,16 +97,25 @@ def missing(run: Run, name: str) -> NotFound:
 
 def _read(run: Run, path: Path) -> bytes:
     with _open(run, path) as file:
+        if os.fstat(file.fileno()).st_size > WHOLE_MAX:
+            raise _broken(run, path.name)
         return file.read()
 
 
 def _open(run: Run, path: Path) -> BinaryIO:
+    """A regular file of the run's own: no link leads out of it, and no pipe is waited for."""
     try:
-        return path.open("rb")
+        if path.parent.is_symlink():
+            raise _broken(run, path.name)
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except (FileNotFoundError, NotADirectoryError) as error:
         raise missing(run, path.name) from error
     except OSError as error:
         raise _broken(run, path.name) from error
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise _broken(run, path.name)
+    return os.fdopen(descriptor, "rb")
 
 
 def _broken(run: Run, name: str) -> Conflict:
