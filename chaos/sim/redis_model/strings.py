@@ -39,6 +39,9 @@ def _set_with_options(client: Client, args: Args) -> Reply:
         return refused
     if b"KEEPTTL" in flags:
         expires_ms = keys.expires.get(key)
+    if expires_ms is not None and expires_ms <= client.server.now_ms():
+        keys.delete(key)  # the time has passed; where nothing was, nothing changes
+        return answer
     keys.put(key, args[2], expires_ms)
     keys.changed(key)
     return answer

@@ -48,6 +48,19 @@ def test_a_watched_key_that_changed_stops_the_transaction(driver: Driver) -> Non
     assert careful.do("EXEC") == []  # nothing is watched any more
 
 
+def test_a_value_whose_time_has_passed_changes_a_watched_key_only_where_one_was(
+    driver: Driver,
+) -> None:
+    careful, other = driver.client(), driver.client()
+    for before, answer in (("DEL k", []), ("SET k v", None)):
+        other.do(before)
+        careful.do("WATCH k")
+        careful.do("MULTI")
+        assert other.do("SET k w EXAT 1") == b"OK"
+        assert careful.do("EXEC") == answer
+        assert other.do("EXISTS k") == 0
+
+
 def test_a_watched_key_that_ended_stops_the_transaction(driver: Driver) -> None:
     client = driver.client()
     client.do("SET k v PX 5")
