@@ -162,7 +162,7 @@ def test_a_run_is_repeated_with_what_the_service_hands_out_and_nothing_of_the_se
     [
         ("cannot read '/srv/data/runs/r/plan.yaml': gone", "cannot read '…/plan.yaml': gone"),
         ('File "/opt/venv/lib/python3.11/x.py", line 3', 'File "…/x.py", line 3'),
-        ("built in /home/me/.cache/saq-chaos/environments/", "built in …/"),
+        ("built in /var/cache/saq-chaos/environments/", "built in …/"),
         ("http://127.0.0.1:8080/v1/runs stays, 5/s and 1/2/3 too", None),
         ("redis://10.0.0.7:6379/0 does not answer", None),
     ],
