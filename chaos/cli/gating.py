@@ -34,6 +34,7 @@ TOKEN_VARIABLE = "SAQCHAOS_TOKEN"  # noqa: S105 - the name of a variable, no sec
 ANSWER_SECONDS = 30.0
 STOP_SECONDS = 10.0
 LEAST_SECONDS = 0.1
+LAST_SECONDS = 5.0  # for what is asked although the time has run out, such as the end of the run
 SILENT_SECONDS = 60.0  # the service pings more often than that
 PAUSE_SECONDS = 2.0
 COME_AGAIN = (429, 502, 503, 504)
@@ -331,7 +332,8 @@ class Service:
         problem, asked = "", False
         while not asked or self._left() > 0:
             pause, asked = PAUSE_SECONDS, True
-            timeout = min(ANSWER_SECONDS, max(LEAST_SECONDS, self._left()))
+            left = self._left()
+            timeout = min(ANSWER_SECONDS, max(LEAST_SECONDS, left)) if left > 0 else LAST_SECONDS
             try:
                 response = self._client.request(method, where, timeout=timeout, **more)
             except self._failed as error:
