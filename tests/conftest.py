@@ -19,6 +19,8 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck
+from hypothesis import settings as generating
 
 from chaos import variants
 from chaos.environments import CACHE_VARIABLE, Environment
@@ -26,6 +28,9 @@ from chaos.errors import EnvironmentFailed
 from chaos.live.binary import find_server
 
 _SERVER_SECONDS = 30
+# A machine that is busy with something else says nothing about the code: no example has a deadline.
+generating.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+generating.load_profile("patient")
 
 
 @dataclass(frozen=True, slots=True)

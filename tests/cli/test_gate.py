@@ -10,11 +10,13 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from xml.etree import ElementTree
 
 import httpx
 import pytest
 
+from chaos.cli import gating
 from chaos.cli.gating import Service
 from chaos.cli.main import run
 from tests.cli.gate_stage import cutting, free_port, scripted
@@ -91,7 +93,7 @@ def the_rest(process: subprocess.Popen[str]) -> tuple[str, str]:
 
 
 def runs_of(url: str) -> list[dict[str, object]]:
-    found: list[dict[str, object]] = httpx.get(f"{url}/v1/runs").json()["runs"]
+    found: list[dict[str, object]] = httpx.get(f"{url}/v1/runs", timeout=PATIENCE_S).json()["runs"]
     return found
 
 
@@ -256,7 +258,8 @@ def test_tokens_and_roles_and_the_lock(
         assert gate(server.url, *SHORT, "--token-file", str(file), "--quiet") == 3
         capsys.readouterr()
         admin = {"Authorization": f"Bearer {tokens['admin']}"}
-        locked = httpx.put(f"{server.url}/v1/lock", json={"reason": "deploy"}, headers=admin)
+        with httpx.Client(base_url=server.url, headers=admin, timeout=PATIENCE_S) as client:
+            locked = client.put("/v1/lock", json={"reason": "deploy"})
         assert locked.is_success, locked.text
         assert gate(server.url, *SHORT, "--token-file", str(file)) == 4
         said = one_line(capsys.readouterr().err)
@@ -289,21 +292,36 @@ def test_an_interrupt_stops_the_run_on_the_service_and_is_exit_code_130(service:
     stopping, last = [line for line in err.splitlines() if line][-2:]
     assert stopping == f"saq-chaos: asked {service.url} to stop run {newest['id']}"
     assert last == "saq-chaos: interrupted"
-    with httpx.stream("GET", f"{service.url}/v1/runs/{newest['id']}/events", timeout=60) as ended:
+    with httpx.stream(
+        "GET", f"{service.url}/v1/runs/{newest['id']}/events", timeout=PATIENCE_S
+    ) as ended:
         ended.read()
     assert runs_of(service.url)[0]["outcome"] == "stopped"
 
 
 def test_a_time_that_is_over_stops_the_run_and_is_exit_code_4(
-    service: Server, capsys: pytest.CaptureFixture[str]
+    service: Server, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert gate(service.url, *LONG, "--timeout", "2s") == 4
+    passed_s = 0.0
+
+    def described(kind: str, data: str) -> str:
+        nonlocal passed_s
+        line = gating_described(kind, data)
+        if line == f"{VARIANT}: safety":
+            passed_s = 7_200.0  # two hours later the run still goes on
+        return line
+
+    gating_described = gating.described
+    clock = SimpleNamespace(monotonic=lambda: time.monotonic() + passed_s, sleep=time.sleep)
+    monkeypatch.setattr(gating, "time", clock)
+    monkeypatch.setattr(gating, "described", described)
+    assert gate(service.url, *LONG) == 4
     newest = str(runs_of(service.url)[0]["id"])
     assert capsys.readouterr().err.splitlines()[-2:] == [
         f"saq-chaos: asked {service.url} to stop run {newest}",
         f"saq-chaos: run {newest} has not ended in time: give a longer --timeout",
     ]
-    with httpx.stream("GET", f"{service.url}/v1/runs/{newest}/events", timeout=60) as ended:
+    with httpx.stream("GET", f"{service.url}/v1/runs/{newest}/events", timeout=PATIENCE_S) as ended:
         ended.read()
 
 

@@ -32,7 +32,7 @@ def interrupted_at(module: str, number: int, folder: Path) -> subprocess.Complet
     return subprocess.run(
         [sys.executable, "-c", code],
         cwd=folder,
-        timeout=60,
+        timeout=120,
         capture_output=True,
         text=True,
         check=False,

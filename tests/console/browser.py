@@ -14,11 +14,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]  # no stubs
-from playwright.sync_api import Browser, Page, Request, sync_playwright
+from playwright.sync_api import Browser, Page, Request, expect, sync_playwright
 
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or ""
-WAIT_MS = 20_000
+WAIT_MS = 60_000
 WIDE, NARROW = 1280, 360
+
+expect.set_options(timeout=WAIT_MS)
 
 
 @contextmanager

@@ -44,7 +44,7 @@ def staged(stage: Stage) -> Iterator[str]:
     thread.start()
     yield f"http://127.0.0.1:{listening.getsockname()[1]}"
     server.should_exit = True
-    thread.join(20)
+    thread.join(60)
     assert not thread.is_alive()
 
 

@@ -70,7 +70,7 @@ def test_a_service_without_runs_says_how_to_begin(page: Watched) -> None:
 
 
 def test_a_live_run_is_started_watched_disturbed_and_stopped(page: Watched) -> None:
-    start(page, "live", "60s")
+    start(page, "live", "5m")  # stopped as soon as all is seen
     on = page.page
     sweep = on.get_by_role("button", name="Force a sweep now")
     sweep.wait_for(timeout=RUN_MS)  # the load has begun

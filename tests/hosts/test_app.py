@@ -12,7 +12,7 @@ import redis
 
 from chaos import event as e
 from tests.conftest import RunningServer
-from tests.hosts.processes import Host, Hosts, write_app
+from tests.hosts.processes import SECONDS_MAX, Host, Hosts, write_app
 from tests.hosts.test_guard import connections_received
 
 REPORT = """
@@ -369,7 +369,7 @@ def test_a_client_that_insists_at_import_ends_the_process_by_name(
     text = LEAKY.format(url=other_redis_server.url, ping="cache.ping()")
     folder = write_app(hosts.folder / "apps", leaky=text)
     worker = hosts.start("worker-1.1", app="leaky:settings", app_path=folder)
-    assert worker.process.wait(20) == 4
+    assert worker.process.wait(SECONDS_MAX) == 4
     last = worker.log.splitlines()[-1]
     assert last.startswith("saq-chaos: cannot import the app leaky:settings: AddressRefused: ")
     assert f"127.0.0.1:{other_redis_server.port}/0" in last

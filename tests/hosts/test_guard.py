@@ -125,7 +125,7 @@ def tell(kind, name, error):
 async def try_async():
     for name, way in async_ways():
         try:
-            await asyncio.wait_for(way(), 15)
+            await asyncio.wait_for(way(), 60)
         except Exception as error:
             tell("async", name, error)
         else:
@@ -190,7 +190,7 @@ def attempt(
         [str(environment.python), str(script), str(MAIN), allowed, url, str(other.port)],
         capture_output=True,
         text=True,
-        timeout=90,
+        timeout=200,
         check=False,
         env={**os.environ, **environment.env, "PYTHONWARNINGS": "ignore"},
     )

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from chaos import event as e
-from tests.hosts.processes import QUICK, Hosts, write_app
+from tests.hosts.processes import QUICK, SECONDS_MAX, Hosts, write_app
 
 
 def gone(pid: int) -> bool:
@@ -25,7 +25,7 @@ def gone(pid: int) -> bool:
 
 
 def wait_until_gone(pid: int) -> None:
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + SECONDS_MAX
     while not gone(pid):
         assert time.monotonic() < deadline, f"process {pid} still runs"
         time.sleep(0.01)
@@ -178,7 +178,7 @@ def test_what_cannot_start_says_why_in_one_line(
 ) -> None:
     folder = write_app(hosts.folder / "apps", **BROKEN_APPS)
     worker = hosts.start("worker-1.1", **{"app_path": folder, **fields})
-    assert worker.process.wait(20) == 4
+    assert worker.process.wait(SECONDS_MAX) == 4
     lines = worker.log.splitlines()
     assert len(lines) == 1, worker.log
     assert lines[0].startswith("saq-chaos: ")
@@ -198,21 +198,21 @@ def test_a_config_that_cannot_be_read_is_named(
     if text is not None:
         path.write_text(text)
     worker = hosts.start("worker-1.1", [str(path)])
-    assert worker.process.wait(20) == 4
+    assert worker.process.wait(SECONDS_MAX) == 4
     assert str(path) in worker.log
     assert message in worker.log
 
 
 def test_a_process_without_a_config_says_what_it_wants(hosts: Hosts) -> None:
     worker = hosts.start("worker-1.1", [])
-    assert worker.process.wait(20) == 4
+    assert worker.process.wait(SECONDS_MAX) == 4
     assert worker.log == "saq-chaos: give the path of one config file\n"
 
 
 def test_an_events_file_that_exists_is_never_overwritten(hosts: Hosts) -> None:
     (hosts.folder / "worker-1.1.events").write_bytes(b"kept")
     worker = hosts.start("worker-1.1")
-    assert worker.process.wait(20) == 4
+    assert worker.process.wait(SECONDS_MAX) == 4
     assert "worker-1.1.events: File exists" in worker.log
     assert (hosts.folder / "worker-1.1.events").read_bytes() == b"kept"
 
@@ -227,7 +227,7 @@ def test_a_startup_hook_that_raises_ends_the_worker(hosts: Hosts) -> None:
         ),
     )
     worker = hosts.start("worker-1.1", app="hooked:settings", app_path=folder)
-    assert worker.process.wait(20) == 4
+    assert worker.process.wait(SECONDS_MAX) == 4
     assert "saq-chaos: the worker did not start: RuntimeError: no licence" in worker.log
     assert worker.of(e.HostEnded) == []
 
@@ -241,7 +241,7 @@ def test_sigterm_while_the_app_is_imported_ends_the_process_at_once(hosts: Hosts
         slow="import sys, time\nprint('importing', flush=True)\ntime.sleep(60)\n",
     )
     worker = hosts.start("worker-1.1", app="slow:settings", app_path=folder)
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + SECONDS_MAX
     while "importing" not in worker.log:
         assert time.monotonic() < deadline
         time.sleep(0.01)
@@ -261,7 +261,7 @@ def test_a_worker_does_not_outlive_its_parent(hosts: Hosts) -> None:
     ) as parent:
         assert parent.stdout is not None
         pid = int(parent.stdout.readline())
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + SECONDS_MAX
         while not (hosts.folder / "worker-1.1.events").exists():
             assert time.monotonic() < deadline
             time.sleep(0.01)
@@ -289,7 +289,7 @@ def test_a_recorder_without_room_ends_the_process_instead_of_raising_into_saq(
     while worker.process.poll() is None and sent < 20_000:
         producer.tell("enqueue", function="saq_chaos_body", key=f"k{sent}", kwargs=bodies)
         sent += 1
-    assert worker.process.wait(60) == 4
+    assert worker.process.wait(SECONDS_MAX) == 4
     assert "saq-chaos: cannot record any more: File too large" in worker.log
     assert worker.of(e.HostEnded) == []
 

@@ -16,7 +16,7 @@ import redis
 
 from chaos import event as e
 from tests.conftest import RunningServer, serving
-from tests.hosts.processes import QUICK, Host, Hosts, write_app
+from tests.hosts.processes import QUICK, SECONDS_MAX, Host, Hosts, write_app
 
 BODIES = {"bodies": [QUICK]}
 ALL_VERSIONS = pytest.mark.parametrize(
@@ -336,6 +336,20 @@ def test_the_end_of_its_input_lets_it_finish_what_is_in_flight(
     assert {event.error for event in producer.of(e.Answered)} == {""}
 
 
+def wait_for_unread(port: int) -> None:
+    """Until the kernel holds bytes for this server that it has not read: a command in flight."""
+    local = f":{port:04X}"
+    deadline = time.monotonic() + SECONDS_MAX
+    while time.monotonic() < deadline:
+        rows = [line.split() for line in Path("/proc/net/tcp").read_text("ascii").splitlines()]
+        # local address, remote address, state, bytes to send:bytes received and not read
+        if any(row[1].endswith(local) and int(row[4].split(":")[1], 16) for row in rows[1:]
+               if row[3] == "01"):  # fmt: skip
+            return
+        time.sleep(0.01)
+    raise AssertionError(f"nothing was sent to port {port}")
+
+
 def test_sigterm_ends_it_even_while_the_server_is_frozen(
     hosts: Hosts, redis_server: RunningServer
 ) -> None:
@@ -345,7 +359,7 @@ def test_sigterm_ends_it_even_while_the_server_is_frozen(
     try:
         call = producer.tell("depth")
         producer.tell("depth")
-        time.sleep(0.2)  # nothing tells that a command is in flight
+        wait_for_unread(redis_server.port)
         assert producer.end(signal.SIGTERM) == 0
     finally:
         os.kill(redis_server.pid, signal.SIGCONT)

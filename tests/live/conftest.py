@@ -24,6 +24,7 @@ from chaos.world import Enqueue
 
 VARIANT = "guarded@0.26.4"
 SECONDS = 60.0
+ANSWER_US = 60_000_000
 
 EventT = TypeVar("EventT", bound=Event)
 
@@ -122,5 +123,9 @@ class Worlds:
 
 
 @pytest.fixture
-def worlds(tmp_path: Path, environment: Callable[[str], Environment]) -> Worlds:
+def worlds(
+    tmp_path: Path, environment: Callable[[str], Environment], monkeypatch: pytest.MonkeyPatch
+) -> Worlds:
+    """Worlds whose workers may take their time to end, so that a slow machine kills none."""
+    monkeypatch.setattr("chaos.live.fleet.STOP_MARGIN_US", ANSWER_US)
     return Worlds(tmp_path, environment(VARIANT))

@@ -34,7 +34,7 @@ time.sleep(60)
 
 async def pids_of(process: Process, count: int) -> list[int]:
     """The process and the descendants that it printed."""
-    for _ in range(500):
+    for _ in range(6_000):
         said = process.log.read_text().split()
         if len(said) == count:
             return [process.pid, *(int(pid) for pid in said)]

@@ -27,7 +27,7 @@ from chaos.live.watchdog import process
 from chaos.live.world import LiveWorld
 from chaos.seed import Seed
 from chaos.world import CAPABILITIES, Depth, Kill, Server
-from tests.live.conftest import VARIANT, Seen, Worlds, job, plan
+from tests.live.conftest import ANSWER_US, VARIANT, Seen, Worlds, job, plan
 
 W11, W12, W13 = (f"{VARIANT}/worker-1.{n}" for n in (1, 2, 3))
 W21, W22 = (f"{VARIANT}/worker-2.{n}" for n in (1, 2))
@@ -132,7 +132,7 @@ def aborted(seen: Seen) -> list[str]:
 async def test_abort_does_nothing_while_there_is_no_job(worlds: Worlds) -> None:
     async with worlds.open() as (world, seen):
         await fault("abort", count=3).inject(world, stream())
-        assert await world.tell(Depth(), wait_us=5_000_000)
+        assert await world.tell(Depth(), wait_us=ANSWER_US)
         assert aborted(seen) == []
 
 
@@ -239,7 +239,7 @@ async def test_redis_restart_keeps_or_loses_what_is_queued(
         assert await world.tell(
             type(waiting)(function="saq_chaos_body", key="later", kwargs=waiting.kwargs,
                           scheduled_in_us=60_000_000),
-            wait_us=5_000_000,
+            wait_us=ANSWER_US,
         )  # fmt: skip
         restart = fault("redis_restart", data=data, **{"for": "100ms"})
         assert restart.hold_us == 100_000

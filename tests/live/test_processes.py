@@ -236,7 +236,7 @@ async def test_a_process_is_not_gone_before_it_is(tmp_path: Path) -> None:
 
 
 def said(log: Path) -> str:
-    """The first whole line in a log, waited for up to 5 s."""
+    """The first whole line in a log, waited for up to `SECONDS`."""
     deadline = time.monotonic() + SECONDS
     while "\n" not in log.read_text() and time.monotonic() < deadline:
         time.sleep(0.01)

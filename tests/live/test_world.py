@@ -32,7 +32,7 @@ from chaos.live.hosts import Orders
 from chaos.live.world import OwnServerWorld
 from chaos.world import Depth, Keys, Kill, Pause, Restart, Server, Slots
 from tests.conftest import RunningServer
-from tests.live.conftest import SECONDS, VARIANT, Seen, Worlds, job, plan
+from tests.live.conftest import ANSWER_US, SECONDS, VARIANT, Seen, Worlds, job, plan
 from tests.live.test_processes import wait_until_gone
 
 W11, W12 = f"{VARIANT}/worker-1.1", f"{VARIANT}/worker-1.2"
@@ -54,7 +54,7 @@ async def test_a_world_is_up_runs_jobs_and_ends_as_saq_ends(worlds: Worlds) -> N
         assert world.hosts("producer") == (PRODUCER,)
         assert world.hosts("redis") == (REDIS,)
         assert world.server.split()[0] in ("redis", "valkey")
-        assert await world.tell(job("a"), wait_us=5_000_000)
+        assert await world.tell(job("a"), wait_us=ANSWER_US)
         await seen.until(lambda: [event.job for event in seen.of(BodyEnded)] == ["a"])
     began = {event.host: (event.saq, event.patch, event.role) for event in seen.of(HostBegan)}
     assert began == {
@@ -88,9 +88,9 @@ async def test_it_has_the_capabilities_that_faults_need(worlds: Worlds) -> None:
 async def test_an_answer_with_an_error_is_no_success(worlds: Worlds) -> None:
     async with worlds.open() as (world, seen):
         unknown = job("a")
-        assert await world.tell(unknown, wait_us=5_000_000)
-        assert not await world.tell(type(unknown)(function="nobody", key="b"), wait_us=5_000_000)
-        assert await world.tell(Depth(), wait_us=5_000_000)
+        assert await world.tell(unknown, wait_us=ANSWER_US)
+        assert not await world.tell(type(unknown)(function="nobody", key="b"), wait_us=ANSWER_US)
+        assert await world.tell(Depth(), wait_us=ANSWER_US)
         await seen.until(lambda: seen.of(QueueDepth))
 
 
@@ -232,10 +232,9 @@ async def test_a_cancel_while_it_comes_up_leaves_no_process(worlds: Worlds) -> N
 
     task = asyncio.create_task(come_up())
     started = worlds.run_dir / "hosts" / VARIANT / "worker-2.1.json"
-    for _ in range(1_000):
-        if started.exists():
-            break
-        await asyncio.sleep(0.005)
+    async with asyncio.timeout(SECONDS):
+        while not started.exists():
+            await asyncio.sleep(0.005)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task

@@ -23,7 +23,7 @@ from service.app import make_app
 from service.settings import Settings
 
 START_S = 120.0
-END_S = 30.0
+END_S = 120.0
 BASE = "http://127.0.0.1:8080"
 
 

@@ -138,4 +138,4 @@ def test_a_start_on_a_full_disk_says_what_is_full_in_a_line_and_a_later_one_find
     assert "Traceback" not in failed.said()
     free(disk)
     again = start_server()
-    assert httpx.get(f"{again.url}/v1/runs/{run['id']}").json() == run
+    assert httpx.get(f"{again.url}/v1/runs/{run['id']}", timeout=PATIENCE_S).json() == run

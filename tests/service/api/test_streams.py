@@ -102,5 +102,5 @@ def test_streams_end_when_the_service_ends_and_the_run_is_kept_as_interrupted(
     assert server.end() == 0
     assert ids(seen)[0] == 1
     again = start_server()
-    found = httpx.get(f"{again.url}/v1/runs/{run}").json()
+    found = httpx.get(f"{again.url}/v1/runs/{run}", timeout=60).json()
     assert (found["state"], found["outcome"]) == ("ended", "interrupted")

@@ -76,7 +76,7 @@ async def test_a_fault_from_outside_is_injected_healed_recorded_and_told(
 ) -> None:
     metrics = Metrics()
     runs = await manager(metrics=metrics)
-    run = runs.submit(live(), API)
+    run = runs.submit(live(duration="8s"), API)
     await until(runs, run.id, begun)
     wanted = FaultRequest(fault={"fault": "kill", "replace_after": "100ms"})
     accepted = await runs.inject(run.id, wanted, ANN)

@@ -50,7 +50,7 @@ async def test_a_killed_service_leaves_no_process_and_the_next_one_says_what_bec
     first, second = (await asyncio.to_thread(process.stdout.readline)).split()
     assert await asyncio.to_thread(process.stdout.readline) == "begun\n"
     process.send_signal(signal.SIGKILL)
-    process.wait(10)
+    process.wait(60)
     nothing_is_left(first)
 
     runs = await manager()

@@ -14,7 +14,7 @@ import pytest
 from tests.service.conftest import Server, StartServer, environment
 from tests.service.security.stage import tokens_in
 
-READ_S = 20
+READ_S = 60
 
 
 def ask(server: Server, request: bytes) -> str:
@@ -69,12 +69,12 @@ def test_what_only_raw_bytes_can_say_is_refused(server: Server) -> None:
         "long": "404", "headers": "400", "chunked": "413", "length": "413", "nested": "400",
     }  # fmt: skip
     assert [name for name, answer in answers.items() if "root:" in answer] == []
-    assert httpx.get(f"{server.url}/healthz").status_code == 200
+    assert httpx.get(f"{server.url}/healthz", timeout=READ_S).status_code == 200
 
 
 def test_a_server_names_no_software_and_believes_no_proxy(server: Server) -> None:
     forged = {"X-Forwarded-For": "192.0.2.99", "X-Forwarded-Proto": "https"}
-    answer = httpx.get(f"{server.url}/v1/session", headers=forged)
+    answer = httpx.get(f"{server.url}/v1/session", headers=forged, timeout=READ_S)
     assert answer.status_code == 200
     assert "server" not in answer.headers
 
@@ -82,7 +82,7 @@ def test_a_server_names_no_software_and_believes_no_proxy(server: Server) -> Non
 def test_log_in_act_and_log_out(start_server: StartServer, tmp_path: Path) -> None:
     path, secret = tokens_in(tmp_path, ann="admin", prometheus="viewer")
     server = start_server(SAQCHAOS_TOKENS_FILE=str(path))
-    with httpx.Client(base_url=server.url) as page:
+    with httpx.Client(base_url=server.url, timeout=READ_S) as page:
         assert page.get("/v1/runs").status_code == 401
         me = page.post("/v1/session", json={"token": secret["ann"]}).json()
         csrf = {"X-CSRF-Token": me["csrf"]}

@@ -30,6 +30,7 @@ CLIENT = "v/worker-1.1"
 OBSERVER = "v/producer-1.1"
 OURS = Selection(hosts=(CLIENT,))
 Body = Callable[[Any], Awaitable[Any]]
+PATIENCE_S = 30
 
 
 # --- a real server --------------------------------------------------------------------------------
@@ -115,7 +116,9 @@ def _reset(writer: asyncio.StreamWriter) -> None:
 
 
 class RealArm:
-    """redis-py over TCP."""
+    """redis-py over TCP. What has not come after `silence_s` is taken not to come."""
+
+    silence_s = 1.0
 
     def __init__(self, url: str) -> None:
         self.observer = redis.asyncio.from_url(url)
@@ -136,7 +139,16 @@ class RealArm:
     async def close_from_server(self) -> None:
         """The server closes the clients' connections in good order."""
         await self.observer.client_kill_filter(_type="normal", skipme=True)
-        await asyncio.sleep(0.1)
+        async with asyncio.timeout(PATIENCE_S):
+            while len(await self.observer.client_list()) > 1:
+                await asyncio.sleep(0.01)
+        await asyncio.sleep(0.1)  # the proxy, which is in this loop, passes it on
+
+    async def blocked(self, count: int) -> None:
+        """Until the server has heard that so many of its clients wait, or wait no more."""
+        async with asyncio.timeout(PATIENCE_S):
+            while (await self.observer.info("clients"))["blocked_clients"] != count:
+                await asyncio.sleep(0.01)
 
     def partition(self) -> None:
         """Nothing comes through, either way."""
@@ -201,6 +213,8 @@ class Sink:
 class SimArm:
     """redis-py over the simulated network."""
 
+    silence_s = 0.2
+
     def __init__(self) -> None:
         tape = FixedTape({})
         self.kernel = Kernel(tape, steps_max=10**6, steps_at_once_max=10**4, until_us=10**9)
@@ -223,6 +237,9 @@ class SimArm:
         self.network.stop_server()
         self.model.restart("kept")
         self.network.start_server()
+        await asyncio.sleep(0.1)
+
+    async def blocked(self, count: int) -> None:
         await asyncio.sleep(0.1)
 
     def partition(self) -> None:

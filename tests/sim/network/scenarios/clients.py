@@ -78,9 +78,10 @@ async def lost_reply_of_a_transaction(arm: Any) -> Any:
 async def cut_while_reading(arm: Any) -> Any:
     client = arm.client()
     reading = asyncio.create_task(seen(client.blpop(["list"], timeout=0)))
-    await asyncio.sleep(0.1)
+    await arm.blocked(1)
     await arm.cut()
     error = await reading
+    await arm.blocked(0)
     await arm.observer.rpush("list", "job")
     await asyncio.sleep(0.1)
     left = await seen(arm.observer.llen("list"))
@@ -110,7 +111,7 @@ async def closed_while_idle(arm: Any) -> Any:
 async def closed_while_reading(arm: Any) -> Any:
     client = arm.client()
     reading = asyncio.create_task(seen(client.blpop(["list"], timeout=0)))
-    await asyncio.sleep(0.1)
+    await arm.blocked(1)
     await arm.close_from_server()
     answer = await reading
     await client.aclose()
@@ -131,10 +132,10 @@ async def cancelled_blmove(arm: Any) -> Any:
     """Its connection is dropped, so a later push stays in the list."""
     client = arm.client()
     moving = asyncio.create_task(client.blmove("from", "to", 0, "LEFT", "RIGHT"))
-    await asyncio.sleep(0.1)
+    await arm.blocked(1)
     moving.cancel()
     outcome = await asyncio.gather(moving, return_exceptions=True)
-    await asyncio.sleep(0.1)
+    await arm.blocked(0)
     await arm.observer.rpush("from", "job")
     places = await _places(arm)
     taken = await seen(client.blmove("from", "to", 1, "LEFT", "RIGHT"))
@@ -146,7 +147,7 @@ async def cancelled_blmove_that_the_server_has_not_heard_of(arm: Any) -> Any:
     """A push meanwhile is handed to the dead connection: the job has moved, and nobody has it."""
     client = arm.client()
     moving = asyncio.create_task(client.blmove("from", "to", 0, "LEFT", "RIGHT"))
-    await asyncio.sleep(0.1)
+    await arm.blocked(1)
     arm.partition()
     moving.cancel()
     await asyncio.gather(moving, return_exceptions=True)
@@ -165,7 +166,7 @@ async def _places(arm: Any) -> list[int]:
 
 
 async def timeout_while_reading(arm: Any) -> Any:
-    client = arm.client(socket_timeout=0.2)
+    client = arm.client(socket_timeout=arm.silence_s)
     await client.set("a", "of a")
     await client.set("b", "of b")
     arm.partition()
@@ -245,22 +246,22 @@ async def pubsub_after_a_cut(arm: Any) -> Any:
     pubsub = client.pubsub()
     await pubsub.subscribe("news")
     await pubsub.psubscribe("n*s")
-    said = [await _message(pubsub) for _ in range(2)]
+    said = [await _message(arm, pubsub) for _ in range(2)]
     await arm.cut()
     for _ in range(6):
-        said.append(await _message(pubsub))
+        said.append(await _message(arm, pubsub))
         if said[-1] == "nothing":
             break
     await arm.observer.publish("news", "hello")
-    said += [await _message(pubsub) for _ in range(3)]
+    said += [await _message(arm, pubsub) for _ in range(3)]
     await pubsub.aclose()
     await client.aclose()
     return said
 
 
-async def _message(pubsub: Any) -> Any:
+async def _message(arm: Any, pubsub: Any) -> Any:
     try:
-        message = await pubsub.get_message(timeout=0.2)
+        message = await pubsub.get_message(timeout=arm.silence_s)
     except Exception as error:  # noqa: BLE001 - whatever it raises is what the test is about
         return type(error).__name__
     return "nothing" if message is None else [message["type"], str(message["data"])]
