@@ -29,7 +29,10 @@ from chaos.live.binary import find_server
 
 _SERVER_SECONDS = 30
 # A machine that is busy with something else says nothing about the code: no example has a deadline.
-generating.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# Each run tries the same examples; `--hypothesis-profile=wandering` tries others, as benches do.
+patient = generating(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+generating.register_profile("wandering", patient)
+generating.register_profile("patient", patient, derandomize=True)
 generating.load_profile("patient")
 
 
@@ -76,10 +79,16 @@ def serving(folder: Path, port: int = 0) -> Iterator[RunningServer]:
 
 @pytest.fixture(scope="session")
 def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Environments are kept in `SAQCHAOS_CACHE`, or in a folder of this session."""
+    """Environments are kept in `SAQCHAOS_CACHE`, or in a folder of this session.
+
+    The processes of `--numprocesses` share that folder: each environment is built once, by whoever
+    needs it first, and the others wait for it.
+    """
+    base = tmp_path_factory.getbasetemp()
+    shared = base.parent if os.environ.get("PYTEST_XDIST_WORKER") else base
     with pytest.MonkeyPatch.context() as patch:
         if not os.environ.get(CACHE_VARIABLE):
-            patch.setenv(CACHE_VARIABLE, str(tmp_path_factory.mktemp("saqchaos-cache")))
+            patch.setenv(CACHE_VARIABLE, str(shared / "saqchaos-cache"))
         yield
 
 

@@ -289,7 +289,7 @@ def test_a_recorder_without_room_ends_the_process_instead_of_raising_into_saq(
     while worker.process.poll() is None and sent < 20_000:
         producer.tell("enqueue", function="saq_chaos_body", key=f"k{sent}", kwargs=bodies)
         sent += 1
-    assert worker.process.wait(SECONDS_MAX) == 4
+    assert worker.process.wait(3 * SECONDS_MAX) == 4
     assert "saq-chaos: cannot record any more: File too large" in worker.log
     assert worker.of(e.HostEnded) == []
 
