@@ -9,6 +9,7 @@ from __future__ import annotations
 import socket
 import socketserver
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -78,8 +79,8 @@ def cutting(target: str, cuts: int, after: int) -> Iterator[Cutter]:
 
 
 @contextmanager
-def scripted(replies: dict[str, Reply]) -> Iterator[str]:
-    """A server that answers `METHOD /path` as `replies` says, and 404 to the rest."""
+def scripted(replies: dict[str, Reply], after_s: float = 0.0) -> Iterator[str]:
+    """A server that answers `METHOD /path` as `replies` says, and 404 to the rest, each late."""
 
     class Scripted(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -87,6 +88,7 @@ def scripted(replies: dict[str, Reply]) -> Iterator[str]:
             self.rfile.read(length)
             nothing: Reply = (404, {}, b"")
             status, headers, body = replies.get(f"{self.command} {self.path}", nothing)
+            time.sleep(after_s)
             self.send_response(status)
             for name, value in {**headers, "Content-Length": str(len(body))}.items():
                 self.send_header(name, value)

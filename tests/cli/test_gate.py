@@ -229,6 +229,14 @@ def test_nobody_who_listens_is_exit_code_4(capsys: pytest.CaptureFixture[str]) -
     assert answer == f"saq-chaos: {url} did not answer in time: {refused}"
 
 
+def test_what_is_asked_after_the_time_has_run_out_gets_time_for_its_answer() -> None:
+    with (
+        scripted({"GET /v1/runs/r-1": (200, JSON, b"{}")}, after_s=0.3) as url,
+        Service(url, "", deadline=time.monotonic() - 1) as service,
+    ):
+        assert service.get("/v1/runs/r-1") == b"{}"
+
+
 def test_what_it_waits_for_is_said_once(capsys: pytest.CaptureFixture[str]) -> None:
     service = Service("http://ci:1", "", deadline=time.monotonic() + 1e6)
     for problem in ("no answer", "no answer", "it is busy"):
