@@ -90,7 +90,10 @@ def rebuild(folder: Path) -> History:
 
 def is_run(folder: Path) -> bool:
     """Whether this is a run directory of ours: a stored plan and the folder of its hosts."""
-    return (folder / PLAN_FILE).is_file() and (folder / HOSTS_FOLDER).is_dir()
+    try:
+        return (folder / PLAN_FILE).is_file() and (folder / HOSTS_FOLDER).is_dir()
+    except PermissionError:  # nobody can tell: it is left alone
+        return False
 
 
 def runs(runs_dir: Path) -> tuple[Entry, ...]:

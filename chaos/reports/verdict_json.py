@@ -22,8 +22,19 @@ def read(path: Path) -> Verdict:
         HistoryError: the file is missing or is no verdict; the message names the field.
     """
     try:
-        return msgspec.json.decode(path.read_bytes(), type=Verdict)
+        content = path.read_bytes()
     except OSError as error:
         raise HistoryError(f"cannot read the verdict {path}: {error.strerror}") from error
+    return loads(content, str(path))
+
+
+def loads(content: bytes, name: str) -> Verdict:
+    """A stored verdict, from its content; `name` is what a message calls it.
+
+    Raises:
+        HistoryError: it is no verdict; the message names the field.
+    """
+    try:
+        return msgspec.json.decode(content, type=Verdict)
     except msgspec.DecodeError as error:
-        raise HistoryError(f"{path} is no verdict: {error}") from error
+        raise HistoryError(f"{name} is no verdict: {error}") from error

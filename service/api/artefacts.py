@@ -8,7 +8,6 @@ run has written get no rights in the browser (`sandbox`): everything in them cam
 from __future__ import annotations
 
 import os
-import stat
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,11 +19,11 @@ from starlette.responses import Response, StreamingResponse
 from chaos.errors import HistoryError
 from chaos.reports import markdown, verdict_json
 from chaos.verdict import Verdict
+from service import run_files
 from service.errors import Conflict, NotFound
 from service.models import Run
 
 CHUNK_BYTES = 64 * 1024
-WHOLE_MAX = 64 << 20  # bytes of a file that is read whole; a run's largest has a few MiB
 GZIP_LEVEL = 5
 GZIP_BITS = 31  # zlib's way to say: a gzip stream with the largest window
 SANDBOX = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:"
@@ -45,11 +44,9 @@ def whole(run: Run, path: Path, media_type: str, *, page: bool = False) -> Respo
 def verdict_of(run: Run, folder: Path) -> Verdict:
     """The stored verdict. Raises NotFound or Conflict as `whole` does."""
     path = folder / "verdict.json"
-    if not path.is_file():
-        raise missing(run, path.name)
-    _read(run, path)  # no link, no pipe, not too large
+    content = _read(run, path)
     try:
-        return verdict_json.read(path)
+        return verdict_json.loads(content, path.name)
     except HistoryError as error:
         raise _broken(run, path.name) from error
 
@@ -57,7 +54,7 @@ def verdict_of(run: Run, folder: Path) -> Verdict:
 def summary_of(run: Run, folder: Path) -> Response:
     """The summary in Markdown: the stored one, or one made of the verdict."""
     path = folder / "summary.md"
-    if path.is_file():
+    if os.path.lexists(path):
         return whole(run, path, "text/markdown; charset=utf-8")
     made = markdown.render(verdict_of(run, folder))
     return Response(made, 200, _NOSNIFF, "text/markdown; charset=utf-8")
@@ -96,26 +93,21 @@ def missing(run: Run, name: str) -> NotFound:
 
 
 def _read(run: Run, path: Path) -> bytes:
-    with _open(run, path) as file:
-        if os.fstat(file.fileno()).st_size > WHOLE_MAX:
-            raise _broken(run, path.name)
-        return file.read()
-
-
-def _open(run: Run, path: Path) -> BinaryIO:
-    """A regular file of the run's own: no link leads out of it, and no pipe is waited for."""
     try:
-        if path.parent.is_symlink():
-            raise _broken(run, path.name)
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        return run_files.read_own(path)
     except (FileNotFoundError, NotADirectoryError) as error:
         raise missing(run, path.name) from error
     except OSError as error:
         raise _broken(run, path.name) from error
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-        os.close(descriptor)
-        raise _broken(run, path.name)
-    return os.fdopen(descriptor, "rb")
+
+
+def _open(run: Run, path: Path) -> BinaryIO:
+    try:
+        return run_files.open_own(path)
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise missing(run, path.name) from error
+    except OSError as error:
+        raise _broken(run, path.name) from error
 
 
 def _broken(run: Run, name: str) -> Conflict:

@@ -21,6 +21,7 @@ import yaml
 from chaos.counters import COUNTERS
 from chaos.gate import SIGNIFICANCE
 from chaos.verdict import Outcome, PromiseVerdict, VariantVerdict, Verdict, rate_is_higher_p
+from service import run_files
 from service.api import artefacts
 from service.errors import Conflict
 from service.models import Comparison, ComparisonRow, Run
@@ -76,8 +77,10 @@ def rows(a: Verdict, b: Verdict) -> list[ComparisonRow]:
 def _recipe(folder: Path) -> object:
     """The stored plan without its seed; None if it cannot be read."""
     try:
-        plan = yaml.safe_load((folder / "plan.yaml").read_text("utf-8"))
-    except (OSError, ValueError, yaml.YAMLError):
+        plan = yaml.safe_load(run_files.read_own(folder / "plan.yaml").decode())
+    except (OSError, ValueError, RecursionError, yaml.YAMLError):
+        return None
+    if not isinstance(plan, dict):
         return None
     return {key: value for key, value in plan.items() if key != "seed"}
 

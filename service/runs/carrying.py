@@ -25,8 +25,9 @@ from chaos.metrics import Snapshot, decode
 from chaos.variants import parse
 from service.errors import Conflict
 from service.models import EventData, GateSummary, Run, VariantSummary
+from service.run_files import size_of
 from service.runs import messages, summary
-from service.runs.journal import Journal, size_of
+from service.runs.journal import Journal
 from service.runs.paths import without_paths
 from service.runs.process import RunnerProcess
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from pathlib import Path
 
 from service.errors import NotFound, Unavailable
 from service.models import EventData, EventType, Run
@@ -101,15 +100,3 @@ class Journal:
         if not self.trouble:
             _LOG.error("%s", error)
         self.trouble = str(error)
-
-
-def size_of(folder: Path) -> int:
-    """Bytes that a run directory takes, as far as it can be read."""
-    total = 0
-    for path in sorted(folder.rglob("*")):
-        try:
-            if path.is_file() and not path.is_symlink():
-                total += path.stat().st_size
-        except OSError:
-            continue
-    return total

@@ -16,8 +16,8 @@ from pathlib import Path
 from chaos import stored
 from service.errors import ServiceError
 from service.models import GateSummary, Run, VariantSummary
+from service.run_files import is_own, size_of
 from service.runs import messages
-from service.runs.journal import size_of
 from service.runs.process import RunnerProcess
 from service.runs.store import Store
 
@@ -38,7 +38,9 @@ class Judging:
     def add(self, run: str) -> bool:
         """Judge a run soon; false if it left nothing to be judged."""
         folder = self._runs_dir / run
-        if not stored.is_run(folder) or (folder / stored.VERDICT_FILE).exists():
+        if not is_own(folder) or not stored.is_run(folder):  # it would be written through a link
+            return False
+        if (folder / stored.VERDICT_FILE).exists():
             return False
         self._waiting[run] = None
         if self._task is None or self._task.done():

@@ -23,8 +23,9 @@ from chaos.reports import verdict_json
 from chaos.verdict import Verdict
 from service.errors import Unavailable
 from service.models import EventData, Run
+from service.run_files import read_own, size_of
 from service.runs import retention, summary
-from service.runs.journal import Journal, size_of
+from service.runs.journal import Journal
 from service.runs.judging import Judging
 from service.runs.retention import DELETING
 from service.runs.store import INDEX, Store
@@ -104,11 +105,13 @@ def read_folder(folder: Path) -> tuple[Plan | None, Verdict | None, str]:
     """The plan and the verdict of a run directory, as far as they can be read, and what cannot."""
     plan, verdict, problem = None, None, ""
     try:
-        plan = plan_file.load(folder / stored.PLAN_FILE)
-    except SaqChaosError:
+        text = read_own(folder / stored.PLAN_FILE).decode()
+        plan = plan_file.loads(text, stored.PLAN_FILE)
+    except (SaqChaosError, OSError, ValueError):
         problem = "its plan.yaml cannot be read"
     try:
-        verdict = verdict_json.read(folder / stored.VERDICT_FILE)
+        content = read_own(folder / stored.VERDICT_FILE)
+        verdict = verdict_json.loads(content, stored.VERDICT_FILE)
     except (SaqChaosError, OSError, ValueError):
         problem = problem or "its verdict.json is missing, or cannot be read"
     return plan, verdict, problem
@@ -145,7 +148,7 @@ def _delete(store: Store, folder: Path) -> None:
     """Go on with a deletion that the end of the service, or a full disk, has cut off."""
     try:
         retention.finish(store, folder, folder.name.removeprefix(DELETING))
-    except Unavailable as error:
+    except (Unavailable, OSError) as error:
         _LOG.error("%s is deleted at a later start: %s", folder.name, error)
 
 

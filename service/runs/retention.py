@@ -41,7 +41,9 @@ def remove(store: Store, runs_dir: Path, logs: Path, run: str) -> None:
         Unavailable: the index cannot be written; the files are gone, and asking again is the way.
     """
     folder, doomed = runs_dir / run, runs_dir / f"{DELETING}{run}"
-    if folder.is_dir() and not folder.is_symlink():
+    if folder.is_symlink():
+        folder.unlink()  # where it leads is nothing of ours
+    elif folder.is_dir():
         folder.rename(doomed)
     (logs / f"{run}.log").unlink(missing_ok=True)
     finish(store, doomed, run)
@@ -49,7 +51,9 @@ def remove(store: Store, runs_dir: Path, logs: Path, run: str) -> None:
 
 def finish(store: Store, doomed: Path, run: str) -> None:
     """The rest of a deletion that was decided. Raises Unavailable as `remove` does."""
-    if doomed.is_dir():
+    if doomed.is_symlink():
+        doomed.unlink()
+    elif doomed.is_dir():
         for entry in sorted(doomed.iterdir()):
             if entry.is_dir() and not entry.is_symlink():
                 shutil.rmtree(entry, ignore_errors=True)
