@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from service.errors import Unavailable
@@ -44,6 +44,7 @@ class Database:
             self._connection.execute("PRAGMA journal_mode=WAL")
             self._connection.execute("PRAGMA synchronous=FULL")
             self._connection.executescript(schema)
+            check_tables(self._connection, schema)
         except (OSError, sqlite3.Error) as error:
             self._connection.close()
             raise self._cannot(error) from error
@@ -76,3 +77,19 @@ class Database:
             f"{FILE} in the data directory cannot be used: {error}; it holds schedules and "
             f"webhook deliveries: free the disk, or put it back from a backup"
         )
+
+
+def check_tables(connection: sqlite3.Connection, schema: str) -> None:
+    """Whether a database has the columns of a schema: a stranger's may have tables of those names.
+
+    Raises:
+        sqlite3.DatabaseError: it has not; the text names the first table.
+    """
+    with closing(sqlite3.connect(":memory:")) as fresh:
+        fresh.executescript(schema)
+        wanted = "SELECT name FROM sqlite_master WHERE type='table' AND name NOT LIKE 'sqlite_%'"
+        for (table,) in fresh.execute(f"{wanted} ORDER BY name").fetchall():
+            columns = "SELECT name FROM pragma_table_info(?)"
+            here, there = (one.execute(columns, (table,)).fetchall() for one in (connection, fresh))
+            if [row[0] for row in here] != [row[0] for row in there]:
+                raise sqlite3.DatabaseError(f"its table {table} is none of this saq-chaos")

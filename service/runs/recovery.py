@@ -13,6 +13,7 @@ from __future__ import annotations
 import logging
 import shutil
 import sqlite3
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -42,7 +43,9 @@ def open_store(data_dir: Path, runs_dir: Path) -> Store:
         return Store(data_dir)
     except sqlite3.DatabaseError as error:
         if isinstance(error, sqlite3.OperationalError):  # full, locked, no permission: not damage
-            raise Unavailable(f"the index cannot be opened: {error}{way_out(data_dir)}") from error
+            raise Unavailable(
+                f"the index ({INDEX}) cannot be opened: {error}{way_out(data_dir)}"
+            ) from error
         aside = _set_aside(data_dir)
         _LOG.error(
             "the index of runs is damaged (%s): it was set aside as %s, and a new one is made "
@@ -66,8 +69,9 @@ def _set_aside(data_dir: Path) -> Path:
     stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S-%f")
     aside = data_dir / f"{INDEX}.damaged-{stamp}"
     (data_dir / INDEX).rename(aside)
-    for ending in ("-wal", "-shm"):
-        (data_dir / f"{INDEX}{ending}").unlink(missing_ok=True)
+    with suppress(FileNotFoundError):  # it may hold what the damaged file lacks
+        (data_dir / f"{INDEX}-wal").rename(f"{aside}-wal")
+    (data_dir / f"{INDEX}-shm").unlink(missing_ok=True)
     return aside
 
 

@@ -8,7 +8,7 @@ SQLite in WAL mode survives a kill of this process at any moment; only a loss of
 last few writes. One connection behind a lock serves all threads: a read takes some tens of
 microseconds. `PRAGMA user_version` is the version of the schema, and `MIGRATIONS` has a step for
 each. What cannot be written (a full disk) is one `Unavailable`. It starts no run and reads no run
-directory: see `rebuilding` for an index that is damaged.
+directory: see `recovery` for an index that is damaged.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
+from service.database import check_tables
 from service.errors import Conflict, NotFound, Unavailable
 from service.models import Event, EventData, EventType, Lock, Run, RunPage
 from service.ports import RunFilter
@@ -100,9 +101,12 @@ class Store:
                 f"the index is of version {version}, and this saq-chaos knows {len(MIGRATIONS)}: "
                 f"start the newer saq-chaos that wrote it, or name another data_dir"
             )
+        if version == 0 and self._connection.execute("SELECT 1 FROM sqlite_master").fetchone():
+            raise sqlite3.DatabaseError("it has tables, and no version of saq-chaos")
         for number in range(version, len(MIGRATIONS)):
             steps = f"{MIGRATIONS[number]}; PRAGMA user_version={number + 1};"
             self._connection.executescript(f"BEGIN IMMEDIATE; {steps} COMMIT;")
+        check_tables(self._connection, "".join(MIGRATIONS))
 
     @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
@@ -304,7 +308,7 @@ class Store:
             _put_fact(connection, _LOCK, lock.model_dump_json())
 
 
-class VersionTooNew(Exception):
+class VersionTooNew(Unavailable):
     """The index was written by a later saq-chaos: it is not damaged, and must not be replaced."""
 
 
