@@ -34,6 +34,7 @@ from service.runs.process import RunnerProcess
 STOP_SECONDS = 120.0
 EXIT_SECONDS = 30.0
 ANSWER_SECONDS = 15.0
+SILENT_SECONDS = 120.0  # a run that goes on says something every second
 LOG_TAIL = 2_000
 Why = Literal["asked", "closing", "failing"]
 _LOG = logging.getLogger("service.runs")
@@ -87,6 +88,7 @@ class Carrying:
     _number: int = 0
     _answers: dict[int, asyncio.Future[messages.Answered]] = field(default_factory=dict)
     _timers: list[asyncio.TimerHandle] = field(default_factory=list)
+    _silence: asyncio.TimerHandle | None = None
 
     async def carry(self) -> Run:
         """Make the run; what it is at its end."""
@@ -114,11 +116,26 @@ class Carrying:
             await process.tell(messages.Stop())
         async for message in process.messages():
             self._heard(message)
+            self._listen(message)
         self._after(EXIT_SECONDS, self._kill, "it did not exit after its last message")
         self._code = await process.exited()
 
+    def _listen(self, message: messages.Message) -> None:
+        """Wait for the next word while a variant goes on: building and judging may be silent."""
+        is_tick = isinstance(message, messages.Said) and message.type == "tick"
+        if self._silence is None and not is_tick:
+            return
+        if self._silence is not None:
+            self._silence.cancel()
+            self._silence = None
+        if self._stopping or (isinstance(message, messages.Said) and _is_done(message)):
+            return
+        why = f"the runner stood still for {SILENT_SECONDS:g} s"
+        loop = asyncio.get_running_loop()
+        self._silence = loop.call_later(SILENT_SECONDS, self._kill, why)
+
     async def _leave(self) -> None:
-        for timer in self._timers:
+        for timer in (*self._timers, *filter(None, [self._silence])):
             timer.cancel()
         for answer in self._answers.values():
             if not answer.done():
@@ -260,6 +277,13 @@ class Carrying:
     def _after(self, seconds: float, call: Any, *arguments: Any) -> None:
         loop = asyncio.get_running_loop()
         self._timers.append(loop.call_later(seconds, call, *arguments))
+
+
+def _is_done(said: messages.Said) -> bool:
+    """Whether it tells that a variant, or each of them, is through its phases."""
+    if said.type == "tick":
+        return all(one.get("phase") == "done" for one in said.data.get("variants") or ())
+    return said.type == "phase" and said.data.get("phase") == "done"
 
 
 def _tail_of(log: Path) -> str:
