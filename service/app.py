@@ -68,6 +68,7 @@ def make_app(settings: Settings, runs: Runs | None = None) -> FastAPI:
         openapi_url="/openapi.json" if settings.docs else None,
         docs_url=None,
         redoc_url=None,
+        redirect_slashes=False,
         lifespan=_lifespan,
         generate_unique_id_function=_operation_id,
     )

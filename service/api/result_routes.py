@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
+from annotated_types import Ge, Le
 from fastapi import APIRouter, Header, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from prometheus_client import Gauge
+from pydantic import BeforeValidator
 from starlette.responses import HTMLResponse, PlainTextResponse
 
 from service import errors
@@ -20,6 +22,16 @@ from service.security.dependencies import Viewer
 router = APIRouter(prefix="/v1/runs/{run}", tags=["results"])
 LEFT = (errors.NotFound, errors.Conflict, errors.Invalid)
 EVENT_ID_MAX = 2**63 - 1
+
+
+def _digits(value: object) -> object:
+    """Python reads `1_000` and ` 5` as numbers; an id is digits alone."""
+    if isinstance(value, str) and not (value.isascii() and value.isdigit()):
+        raise ValueError("an event's id is digits alone")
+    return value
+
+
+EventId = Annotated[int, Ge(0), Le(EVENT_ID_MAX), BeforeValidator(_digits)]
 
 
 def _as(media_type: str, description: str, schema: dict[str, Any] | None = None) -> Responses:
@@ -139,10 +151,9 @@ async def follow_run(
     _: Viewer,
     runs: RunsOf,
     run: RunPath,
-    after: Annotated[int, Query(ge=0, le=EVENT_ID_MAX, description="Events above this id.")] = 0,
+    after: Annotated[EventId, Query(description="Events above this id.")] = 0,
     last_event_id: Annotated[
-        int | None,
-        Header(ge=0, le=EVENT_ID_MAX, description="What a browser sends when it comes back."),
+        EventId | None, Header(description="What a browser sends when it comes back.")
     ] = None,
 ) -> Response:
     """A run's events as server-sent events: those that were, then those that come."""

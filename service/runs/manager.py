@@ -42,6 +42,7 @@ from service.runs.feed import Feeds
 from service.runs.journal import Journal
 from service.runs.judging import Judging
 from service.runs.queue import Asked, RunQueue
+from service.runs.retention import Today
 from service.runs.standing import StandingSoak
 from service.security.policy import check_fault
 from service.settings import Settings
@@ -80,6 +81,7 @@ class RunManager:
         self._runs_dir = self._data_dir / "runs"
         self._logs = self._data_dir / "logs"
         self._clock = MonotonicClock()
+        self._today = Today(datetime.now(UTC).timestamp(), self._clock.now_us())
         self._closing = False
         self._started = False
         self._disk = ""
@@ -341,10 +343,9 @@ class RunManager:
         """Delete what need not be kept."""
         try:
             self._store.forget_keys(datetime.now(UTC).timestamp() - KEY_HOURS * 3_600)
+            now_s = self._today.now_s(datetime.now(UTC).timestamp(), self._clock.now_us())
             ended = self._store.ended()
-            for run in retention.surplus(
-                ended, self._settings.retention, datetime.now(UTC).timestamp()
-            ):
+            for run in retention.surplus(ended, self._settings.retention, now_s):
                 if not self._judging.is_at(run):
                     _LOG.info("run %s is deleted: older or larger than what is kept", run)
                     await self._remove(run)

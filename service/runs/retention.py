@@ -14,11 +14,33 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
+from chaos.clock import SECOND_US
 from service.runs.store import Ended, Store
 from service.settings import Retention
 
 DAY_S = 86_400
 DELETING = ".deleting-"
+
+
+class Today:
+    """The time that ages are taken from: no later than this process can know it to be.
+
+    A wall clock that jumps forward while the service runs would make every run old at once. So the
+    time is that of the wall clock at the start and what a monotonic clock has counted since, or the
+    wall clock where that is earlier. A clock that is wrong at the start is believed.
+
+    Args:
+        wall_s: the wall clock at the start, seconds since 1970.
+        clock_us: the monotonic clock at the start.
+    """
+
+    def __init__(self, wall_s: float, clock_us: int) -> None:
+        self._wall_s = wall_s
+        self._clock_us = clock_us
+
+    def now_s(self, wall_s: float, clock_us: int) -> float:
+        """Seconds since 1970."""
+        return min(wall_s, self._wall_s + (clock_us - self._clock_us) / SECOND_US)
 
 
 def surplus(runs: list[Ended], keep: Retention, now_s: float) -> Iterator[str]:

@@ -13,6 +13,7 @@ from cronsim import CronSim, CronSimError
 from service.errors import Invalid
 
 FIELDS = 5
+LARGEST_STEPS = (59, 23, 31, 12, 7)
 
 
 def next_after(cron: str, after: datetime) -> datetime | None:
@@ -26,6 +27,10 @@ def next_after(cron: str, after: datetime) -> datetime | None:
             f"cron {cron!r} has {len(cron.split())} fields: write five, minute hour day month "
             f"weekday, such as `0 3 * * *` for every day at 03:00 UTC"
         )
+    for field, most in zip(cron.split(), LARGEST_STEPS, strict=True):
+        for step in (part.partition("/")[2] for part in field.split(",")):
+            if step.isascii() and step.isdigit() and int(step[:9]) > most:
+                raise Invalid(f"cron {cron!r}: {field!r} steps over its range: {most} at most")
     try:
         return next(CronSim(cron, after), None)
     except CronSimError as error:

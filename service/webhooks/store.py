@@ -12,7 +12,7 @@ from __future__ import annotations
 import secrets
 import sqlite3
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Literal
 
@@ -20,6 +20,7 @@ from service.api.shapes import Delivery
 from service.database import Database
 
 KEPT = 1_000
+LONGEST_WAIT = timedelta(hours=2)
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS watches (
     run TEXT NOT NULL, webhook TEXT NOT NULL, PRIMARY KEY (run, webhook)
@@ -79,11 +80,15 @@ class DeliveryStore:
     # --- deliveries ---
 
     def due(self, now: datetime, limit: int) -> list[tuple[Delivery, bytes]]:
-        """Pending deliveries whose time has come, the oldest first."""
+        """Pending deliveries whose time has come, the oldest first.
+
+        One that would wait longer than any does was put off before the clock stepped back: it is
+        due.
+        """
         rows = self._db.rows(
-            "SELECT * FROM deliveries WHERE state = 'pending' AND next_at <= ? "
+            "SELECT * FROM deliveries WHERE state = 'pending' AND (next_at <= ? OR next_at > ?) "
             "ORDER BY next_at, number LIMIT ?",
-            (_text(now), limit),
+            (_text(now), _text(now + LONGEST_WAIT), limit),
         )
         return [(_delivery(row), bytes(row["body"])) for row in rows]
 
