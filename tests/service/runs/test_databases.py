@@ -27,6 +27,10 @@ def changed(path: Path, script: str) -> None:
         database.executescript(script)
 
 
+def _spoil(path: Path) -> None:
+    path.write_bytes(b"no database" * 999)
+
+
 def _cut(path: Path) -> None:
     path.write_bytes(path.read_bytes()[:5_000])
 
@@ -41,7 +45,7 @@ def kept_aside(data_dir: Path) -> list[bytes]:
 
 
 DAMAGES: dict[str, Callable[[Path], None]] = {
-    "garbage": lambda path: path.write_bytes(b"no database" * 999) and None,
+    "garbage": _spoil,
     "cut": _cut,
     "strange": _strange,
     "column": lambda path: changed(path, "ALTER TABLE runs DROP COLUMN request"),
