@@ -1,8 +1,9 @@
 """no-lost-jobs: every acknowledged enqueue ends in a terminal state or can still move.
 
 Judged on the last inspection, after the drain: without one (an interrupted run) it is UNKNOWN,
-since jobs may have been on their way. A job can still move if it is queued, scheduled, or has a
-live attempt. Kinds:
+since jobs may have been on their way. A job can still move if it is queued, scheduled, has a live
+attempt, or is in the hands of a sweep: one that aborted it waits for seconds before it retries or
+finishes it, and was not through when the job was looked at. Kinds:
 
     lost      its record is in no list, is gone without a finish, or belongs to a later enqueue
     stuck     ABORTING, or ACTIVE (or in the active list) without a live attempt
@@ -71,9 +72,22 @@ def _fate(job: Job, timeline: Timeline) -> list[Finding]:
     if state.status == "queued" and state.score:
         return []
     if state.status in ("active", "aborting") or state.active:
+        if _is_being_swept(job, state, timeline):
+            return []
         place = "in the active list" if state.active else "in no list"
         return [_finding("stuck", job, state, f"{state.status}, {place}, without a live attempt")]
     return [_lost(job, state, f"{state.status}, but in no list")]
+
+
+def _is_being_swept(job: Job, state: JobState, timeline: Timeline) -> bool:
+    """Whether a sweep that aborted the job was still at work when the job was looked at."""
+    for abort in job.aborts:
+        sweep = abort.inside("sweep")
+        if sweep is not None:
+            over = sweep.returned or timeline.hosts[sweep.host].gone
+            if over is None or over.t_us > state.t_us:
+                return True
+    return False
 
 
 def _lost(job: Job, state: JobState | None, why: str) -> Finding:

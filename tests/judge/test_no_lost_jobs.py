@@ -170,6 +170,38 @@ def test_a_killed_attempt_is_not_alive() -> None:
     assert [(one.kind, one.events) for one in found] == [("stuck", (3, 8, 9))]
 
 
+@pytest.mark.parametrize(
+    ("over", "kinds"),
+    [
+        (9500, []),  # it is at work still
+        (8500, ["stuck"]),  # it is through, and left the job so
+        (None, []),  # it never came back
+    ],
+)
+def test_a_job_in_the_hands_of_a_sweep_can_still_move(over: int | None, kinds: list[str]) -> None:
+    story = Story()
+    story.enqueued("k", at=10, enqueue=1)
+    worker = story.worker()
+    sweep = worker.call("sweep", "", at=7000, outcome="")
+    worker.call("abort", "k", at=7001, enqueue=1, parent=sweep)
+    story.found("k", at=9000, status="aborting", enqueue=1)
+    if over is not None:
+        returned = {"op": "sweep", "call": sweep, "outcome": "empty"}
+        story.tell(e.CallReturned, over, host=worker.name, **returned)
+    assert [one.kind for one in judged(CHECKER, story).findings] == kinds
+
+
+def test_a_sweep_whose_worker_was_killed_has_no_hands() -> None:
+    story = Story()
+    story.enqueued("k", at=10, enqueue=1)
+    worker = story.worker()
+    sweep = worker.call("sweep", "", at=7000, outcome="")
+    worker.call("abort", "k", at=7001, enqueue=1, parent=sweep)
+    story.killed(worker, at=8000, gone=8001)
+    story.found("k", at=9000, status="aborting", enqueue=1)
+    assert [one.kind for one in judged(CHECKER, story).findings] == ["stuck"]
+
+
 def test_what_was_in_every_list_before_the_drain_is_not_the_last_word() -> None:
     story = Story()
     story.enqueued("k", at=10)
