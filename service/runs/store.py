@@ -76,9 +76,9 @@ class Store:
         )
         try:
             (folder / INDEX).chmod(0o600)
+            self._check()  # before anything is written: a file of somebody else stays as it was
             for pragma in ("journal_mode=WAL", "synchronous=NORMAL", "foreign_keys=ON"):
                 self._connection.execute(f"PRAGMA {pragma}")
-            self._check()
             self._migrate()
         except BaseException:
             self._connection.close()
@@ -93,9 +93,7 @@ class Store:
         found = self._connection.execute("PRAGMA quick_check(1)").fetchone()[0]
         if found != "ok":
             raise sqlite3.DatabaseError(str(found))
-
-    def _migrate(self) -> None:
-        version = self._connection.execute("PRAGMA user_version").fetchone()[0]
+        version = self._version()
         if version > len(MIGRATIONS):
             raise VersionTooNew(
                 f"the index is of version {version}, and this saq-chaos knows {len(MIGRATIONS)}: "
@@ -103,7 +101,12 @@ class Store:
             )
         if version == 0 and self._connection.execute("SELECT 1 FROM sqlite_master").fetchone():
             raise sqlite3.DatabaseError("it has tables, and no version of saq-chaos")
-        for number in range(version, len(MIGRATIONS)):
+
+    def _version(self) -> int:
+        return int(self._connection.execute("PRAGMA user_version").fetchone()[0])
+
+    def _migrate(self) -> None:
+        for number in range(self._version(), len(MIGRATIONS)):
             steps = f"{MIGRATIONS[number]}; PRAGMA user_version={number + 1};"
             self._connection.executescript(f"BEGIN IMMEDIATE; {steps} COMMIT;")
         check_tables(self._connection, "".join(MIGRATIONS))
