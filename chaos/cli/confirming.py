@@ -12,6 +12,7 @@ from chaos.cli import output
 from chaos.clock import MILLISECOND_US
 from chaos.explore.confirm import Confirmed, confirm
 from chaos.explore.failure import Failure
+from chaos.live import run_dir
 from chaos.reports import files, words
 from chaos.reports.escape import terminal
 from chaos.request import Observer
@@ -26,6 +27,7 @@ _HIDDEN = ("queue-depth", "answered", "job-state")
 def run(file: Path, options: dict[str, Any], observer: Observer) -> Confirmed:
     """Play the failure until it is seen."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
+    run_dir.private_umask()
     return confirm(
         file,
         observer,

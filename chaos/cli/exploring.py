@@ -22,6 +22,7 @@ from chaos.explore.explore import ExploreResult, explore
 from chaos.explore.request import ExploreRequest, ExploreStatus, LaneStatus
 from chaos.explore.results import FirstFailure
 from chaos.explore.search import Extent
+from chaos.live import run_dir
 from chaos.plan import Plan
 from chaos.plan_file import Overrides, load
 from chaos.reports import exploration, files, markdown, story, text, verdict_json, words
@@ -41,6 +42,7 @@ def run(plan: str, options: dict[str, Any]) -> int:
         The exit code.
     """
     signal.signal(signal.SIGTERM, signal.default_int_handler)
+    run_dir.private_umask()
     observer = Quiet() if options["quiet"] else Lines()
     wanted = request(plan, options)
     with executor_of(options["dask"]) as executor:

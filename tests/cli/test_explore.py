@@ -62,7 +62,7 @@ def folder(
 
 def said(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [SCRIPT, *arguments], capture_output=True, text=True, check=False, timeout=200
+        [SCRIPT, *arguments], capture_output=True, text=True, check=False, timeout=200, umask=0
     )
 
 
@@ -85,6 +85,7 @@ def test_the_seed_bug_is_found_shrunk_and_told(folder: Path) -> None:
         "explored.json", "failure.json", "history.jsonl", "junit.xml", "plan.yaml", "report.html",
         "story.html", "story.txt", "verdict.json",
     }  # fmt: skip
+    assert [path for path in (run, *run.rglob("*")) if path.stat().st_mode & 0o077] == []
     digest = History.read(run / "history.jsonl").digest()
     assert verdict_json.read(run / "verdict.json").history_digest == digest
     assert f"{STOCK}: seed {shrunk['seed']}: INVALID no-internal-errors KeyError" in err
