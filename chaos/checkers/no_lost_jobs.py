@@ -2,8 +2,8 @@
 
 Judged on the last inspection, after the drain: without one (an interrupted run) it is UNKNOWN,
 since jobs may have been on their way. A job can still move if it is queued, scheduled, has a live
-attempt, or is in the hands of a sweep: one that aborted it waits for seconds before it retries or
-finishes it, and was not through when the job was looked at. Kinds:
+attempt, or is in the hands of a sweep: one that aborted it waits up to 5 s before it retries or
+finishes it, and the job was looked at meanwhile. Kinds:
 
     lost      its record is in no list, is gone without a finish, or belongs to a later enqueue
     stuck     ABORTING, or ACTIVE (or in the active list) without a live attempt
@@ -26,6 +26,7 @@ from chaos.timeline.calls import Call
 from chaos.timeline.jobs import TERMINAL, Job
 from chaos.verdict import Finding, Judgement
 
+SWEEP_WAITS_US = 5_000_000  # for the attempt to end, after the abort: saq's `sweep(abort=5.0)`
 NO_INSPECTION = "the queue was not inspected after the drain, so jobs may have been on their way"
 
 
@@ -80,12 +81,14 @@ def _fate(job: Job, timeline: Timeline) -> list[Finding]:
 
 
 def _is_being_swept(job: Job, state: JobState, timeline: Timeline) -> bool:
-    """Whether a sweep that aborted the job was still at work when the job was looked at."""
+    """Whether a sweep that aborted the job may have been waiting when the job was looked at."""
     for abort in job.aborts:
         sweep = abort.inside("sweep")
         if sweep is not None:
+            aborted = abort.returned or abort.invoked
+            waits_until_us = aborted.t_us + SWEEP_WAITS_US + timeline.slack_us
             over = sweep.returned or timeline.hosts[sweep.host].gone
-            if over is None or over.t_us > state.t_us:
+            if state.t_us <= waits_until_us and (over is None or over.t_us > state.t_us):
                 return True
     return False
 

@@ -171,19 +171,23 @@ def test_a_killed_attempt_is_not_alive() -> None:
 
 
 @pytest.mark.parametrize(
-    ("over", "kinds"),
+    ("swept", "over", "kinds"),
     [
-        (9500, []),  # it is at work still
-        (8500, ["stuck"]),  # it is through, and left the job so
-        (None, []),  # it never came back
+        (7000, 9500, []),  # it is at work still
+        (7000, 8500, ["stuck"]),  # it is through, and left the job so
+        (7000, None, []),  # it never came back
+        (3000, None, ["stuck"]),  # it should have gone on with the job long ago
+        (3000, 9500, ["stuck"]),  # it went on with others
     ],
 )
-def test_a_job_in_the_hands_of_a_sweep_can_still_move(over: int | None, kinds: list[str]) -> None:
+def test_a_job_in_the_hands_of_a_sweep_can_still_move(
+    swept: int, over: int | None, kinds: list[str]
+) -> None:
     story = Story()
     story.enqueued("k", at=10, enqueue=1)
     worker = story.worker()
-    sweep = worker.call("sweep", "", at=7000, outcome="")
-    worker.call("abort", "k", at=7001, enqueue=1, parent=sweep)
+    sweep = worker.call("sweep", "", at=swept, outcome="")
+    worker.call("abort", "k", at=swept + 1, enqueue=1, parent=sweep)
     story.found("k", at=9000, status="aborting", enqueue=1)
     if over is not None:
         returned = {"op": "sweep", "call": sweep, "outcome": "empty"}
