@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import os
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, TypeVar
 
 from starlette.background import BackgroundTask
 from starlette.responses import Response, StreamingResponse
@@ -22,6 +22,8 @@ from chaos.verdict import Verdict
 from service import run_files
 from service.errors import Conflict, NotFound
 from service.models import Run
+
+Taken = TypeVar("Taken")
 
 CHUNK_BYTES = 64 * 1024
 GZIP_LEVEL = 5
@@ -38,13 +40,13 @@ def whole(run: Run, path: Path, media_type: str, *, page: bool = False) -> Respo
         Conflict: it is there and cannot be read.
     """
     headers = {**_NOSNIFF, "Content-Security-Policy": SANDBOX} if page else _NOSNIFF
-    return Response(_read(run, path), 200, headers, media_type)
+    return Response(_taken(run, path, run_files.read_own), 200, headers, media_type)
 
 
 def verdict_of(run: Run, folder: Path) -> Verdict:
     """The stored verdict. Raises NotFound or Conflict as `whole` does."""
     path = folder / "verdict.json"
-    content = _read(run, path)
+    content = _taken(run, path, run_files.read_own)
     try:
         return verdict_json.loads(content, path.name)
     except HistoryError as error:
@@ -62,7 +64,7 @@ def summary_of(run: Run, folder: Path) -> Response:
 
 def streamed(run: Run, path: Path, media_type: str, *, gzip: bool) -> Response:
     """One long file in chunks, packed on the way if the client takes that."""
-    file = _open(run, path)
+    file = _taken(run, path, run_files.open_own)
     headers = {**_NOSNIFF, "Vary": "Accept-Encoding"}
     if gzip:
         headers["Content-Encoding"] = "gzip"
@@ -92,18 +94,10 @@ def missing(run: Run, name: str) -> NotFound:
     return NotFound(f"run {run.id} ended as {run.outcome} and left no {name}")
 
 
-def _read(run: Run, path: Path) -> bytes:
+def _taken(run: Run, path: Path, take: Callable[[Path], Taken]) -> Taken:
+    """What `take` makes of a file of the run; a problem document's error where it cannot."""
     try:
-        return run_files.read_own(path)
-    except (FileNotFoundError, NotADirectoryError) as error:
-        raise missing(run, path.name) from error
-    except OSError as error:
-        raise _broken(run, path.name) from error
-
-
-def _open(run: Run, path: Path) -> BinaryIO:
-    try:
-        return run_files.open_own(path)
+        return take(path)
     except (FileNotFoundError, NotADirectoryError) as error:
         raise missing(run, path.name) from error
     except OSError as error:
